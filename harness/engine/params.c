@@ -103,6 +103,7 @@ void lh_params_set_rows(lh_params *params, int64_t rows) {
 }
 
 void lh_params_mark_statistic(lh_params *params) {
+    lh_params_mark_undecayed(params);
     if (params->count > 0) params->item[params->count - 1].statistic = true;
 }
 

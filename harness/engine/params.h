@@ -32,7 +32,8 @@ typedef struct lh_param {
     const double *initial; /* optional [count]: initial values in place of init; borrowed */
     bool decay;            /* takes part in weight decay: matrices yes, biases and gains no */
     bool embedding;        /* left out of the paper's parameter counts */
-    bool statistic;        /* set by the model, not learnt: no gradient, left out of all counts */
+    bool
+        statistic; /* set by the model, not learnt: no gradient, no decay, left out of all counts */
     int64_t count;
     lh_tensor *value; /* after allocation */
     int group;        /* 0, or the number of those with which it is swapped (swap.h) */
@@ -50,8 +51,8 @@ void lh_params_destroy(lh_params *params);
 int lh_params_declare(lh_params *params, lh_init init, int rank, const int64_t *shape,
                       const char *name, ...) LH_PRINTF(5, 6);
 lh_status lh_params_status(const lh_params *params);
-/* The last declared parameter is an embedding table, or takes no weight decay, or is a statistic.
- */
+/* The last declared parameter is an embedding table, or takes no weight decay, or is a statistic,
+ * which takes none either. */
 void lh_params_mark_embedding(lh_params *params);
 void lh_params_mark_undecayed(lh_params *params);
 void lh_params_mark_statistic(lh_params *params);

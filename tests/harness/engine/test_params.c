@@ -16,10 +16,13 @@ TEST(marks_are_of_the_parameter_declared_last) {
     const int gain = lh_params_declare(params, half, 2, matrix, "gain");
     lh_params_mark_undecayed(params);
     const int bias = lh_params_declare(params, half, 1, vector, "bias");
-    CHECK(table == 0 && weight == 1 && gain == 2 && bias == 3);
+    const int centroids = lh_params_declare(params, half, 2, matrix, "centroids");
+    lh_params_mark_statistic(params);
+    CHECK(table == 0 && weight == 1 && gain == 2 && bias == 3 && centroids == 4);
     CHECK(lh_params_at(params, table)->embedding && !lh_params_at(params, weight)->embedding);
     CHECK(lh_params_at(params, weight)->decay && !lh_params_at(params, gain)->decay);
     CHECK(!lh_params_at(params, bias)->decay);
+    CHECK(lh_params_at(params, centroids)->statistic && !lh_params_at(params, centroids)->decay);
     CHECK_STR(lh_params_at(params, weight)->name, "layers.3.weight");
     CHECK_EQ_INT(lh_params_find(params, "layers.3.weight"), weight);
     CHECK_EQ_INT(lh_params_find(params, "layers.4.weight"), -1);
