@@ -35,7 +35,7 @@ typedef struct loaded_file {
 enum { LEAST_KEPT_BYTES = 1 << 18 };
 
 /* Whoever changes which bytes and words are counted of a text raises it: what is kept has them. */
-enum { COUNTS_VERSION = 3 };
+enum { COUNTS_VERSION = 4 };
 
 typedef struct item_list {
     item *at;
@@ -147,7 +147,7 @@ lh_status lh_corpus_add_part(lh_corpus *corpus, lh_split split, const char *name
         item made = piece_of(corpus, name, end - begin, content, i);
         made.cut_before = made.cut_before || begin > 0;
         made.cut_after = made.cut_after || end < bytes;
-        made.goes_on = is_inside_word(text + begin, made.begin);
+        made.goes_on = is_inside_word(text, begin + made.begin);
         made.text = lh_allocate(made.bytes + 1);
         if (made.text != NULL) memcpy(made.text, text + begin + made.begin, made.bytes);
         made.begin = 0;

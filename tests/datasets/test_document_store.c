@@ -1,5 +1,6 @@
 /* Documents that are pieces of one file: how often it is read, and what is kept of it. */
 #include "datasets/text/corpus.h"
+#include "datasets/text/corpus_stream.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -69,23 +70,57 @@ TEST(a_file_is_read_once_for_its_pieces_in_order) {
     lh_corpus_destroy(corpus);
 }
 
+static bool open_for_bytes(const lh_corpus_config *limits, lh_corpus **corpus) {
+    lh_tokenizer *tokenizer = NULL;
+    if (!CHECK_OK(lh_corpus_create(limits, corpus)) ||
+        !CHECK_OK(lh_tokenizer_open("bytes", &tokenizer)))
+        return false;
+    lh_corpus_set_tokenizer(*corpus, tokenizer, 0);
+    return true;
+}
+
+static double words_of(lh_corpus *corpus, lh_split split) {
+    double words = 0;
+    for (int64_t i = 0; i < lh_corpus_documents(corpus, split); ++i) {
+        lh_document document;
+        if (!CHECK_OK(lh_corpus_document(corpus, split, i, &document))) return -1;
+        words += document.words;
+    }
+    return words;
+}
+
 TEST(a_word_that_is_cut_through_is_counted_once) {
     static const char text[] = "one two  three four ";
     for (int64_t size = 1; size < 12; ++size) {
         const lh_corpus_config limits = {.split_bytes = size};
         lh_corpus *corpus = NULL;
-        lh_tokenizer *tokenizer = NULL;
-        double words = 0;
-        REQUIRE_OK(lh_corpus_create(&limits, &corpus));
-        REQUIRE_OK(lh_tokenizer_open("bytes", &tokenizer));
-        lh_corpus_set_tokenizer(corpus, tokenizer, 0);
+        REQUIRE(open_for_bytes(&limits, &corpus));
         REQUIRE_OK(lh_corpus_add_text(corpus, LH_TEST, "a", lh_duplicate_text(text), strlen(text)));
-        for (int64_t i = 0; i < lh_corpus_documents(corpus, LH_TEST); ++i) {
-            lh_document document;
-            REQUIRE_OK(lh_corpus_document(corpus, LH_TEST, i, &document));
-            words += document.words;
-        }
-        CHECK_NEAR(words, 4, 0);
+        CHECK_NEAR(words_of(corpus, LH_TEST), 4, 0);
+        lh_corpus_destroy(corpus);
+    }
+}
+
+/* Words of seven bytes go through the documents of 64 KiB that one file becomes, through the pieces
+ * that those are cut into, and through the ends of the splits. */
+TEST(a_word_that_goes_on_in_the_next_document_is_counted_once) {
+    enum { WORDS = 30001, WORD = 7 };
+    char *text = lh_allocate(WORDS * WORD + 1), path[DATA_ROOT_BYTES + 32];
+    REQUIRE(text != NULL && make_root());
+    for (size_t i = 0; i < WORDS; ++i)
+        (void)snprintf(text + i * WORD, WORD + 1, "%06d ", (int)i);
+    write_text("single.txt", text, WORDS * WORD);
+    free(text);
+    (void)snprintf(path, sizeof path, "%s/single.txt", data_root);
+    for (int64_t size = 0; size <= 1000; size += 1000) {
+        const lh_corpus_config limits = {.split_bytes = size};
+        lh_corpus *corpus = NULL;
+        double words = 0;
+        REQUIRE(open_for_bytes(&limits, &corpus));
+        REQUIRE_OK(lh_corpus_read_single(corpus, "single", path));
+        for (int split = 0; split < LH_SPLITS; ++split)
+            words += words_of(corpus, (lh_split)split);
+        CHECK_NEAR(words, WORDS, 0);
         lh_corpus_destroy(corpus);
     }
 }
