@@ -38,7 +38,8 @@ static const lh_option lh_train_plan_options[] = {
     LH_CHOICE("decay_from", lh_train_plan, schedule.decay_from, LH_DECAY_FROM_WARMUP,
               decay_from_names,
               "linear and cosine over the steps behind the warm-up, or over all steps: the warm-up "
-              "then rises to the full rate, or held to what the decay leaves at its end"),
+              "then rises to the full rate, or held to what the decay leaves at its end (which is "
+              "before the last step)"),
     LH_INTEGER("step_every", lh_train_plan, schedule.step_every, 1000, 1, 1e12,
                "steps between drops of step and delayed_step"),
     LH_REAL("step_factor", lh_train_plan, schedule.step_factor, 0.5, 0, 1e9,
@@ -116,10 +117,24 @@ static lh_status check_evaluations(const lh_train_plan *plan) {
     return LH_OK;
 }
 
+/* Fails for a warm-up to what a decay leaves at its end, where the decay ends no later: that is
+ * final_rate, and all steps would be a warm-up to it. */
+static lh_status check_schedule(const lh_schedule *schedule) {
+    const bool held = schedule->decay_from == LH_DECAY_FROM_START_HELD;
+    if (!held || !lh_schedule_uses_steps(schedule) || schedule->steps == 0 ||
+        schedule->warmup < schedule->steps)
+        return LH_OK;
+    return lh_fail(LH_EOPTION,
+                   "train: decay_from=start_held rises to what the decay leaves after the warm-up, "
+                   "but warmup=%lld leaves none of %lld steps: make it shorter",
+                   (long long)schedule->warmup, (long long)schedule->steps);
+}
+
 lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
     *out = (lh_train_plan){0};
     lh_options_fill(options, out);
     out->schedule.steps = out->steps;
+    LH_TRY(check_schedule(&out->schedule));
     return check_evaluations(out);
 }
 

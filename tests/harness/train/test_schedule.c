@@ -110,6 +110,22 @@ static lh_status read_schedule(const char *text, lh_schedule *out) {
     return status;
 }
 
+TEST(a_held_warm_up_ends_before_the_decay) {
+    lh_schedule schedule = {0};
+    CHECK_FAILS(
+        read_schedule("steps=10 warmup=10 schedule=linear decay_from=start_held", &schedule),
+        LH_EOPTION, "warmup=10 leaves none of 10 steps");
+    CHECK_FAILS(
+        read_schedule("steps=10 warmup=11 schedule=cosine decay_from=start_held", &schedule),
+        LH_EOPTION, "warmup=11 leaves none of 10 steps");
+    static const char *const good[] = {"steps=10 warmup=9 schedule=linear decay_from=start_held",
+                                       "steps=0 warmup=10 schedule=cosine decay_from=start_held",
+                                       "steps=10 warmup=10 schedule=rsqrt decay_from=start_held",
+                                       "steps=10 warmup=10 schedule=linear decay_from=start"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; ++i)
+        CHECK_OK(read_schedule(good[i], &schedule));
+}
+
 /* What the trainers of the releases set, step by step (tests/oracles/schedule.py). */
 TEST(schedules_equal_those_of_the_releases) {
     enum { LINE = 256, ROWS = 4 * 2 * 40 };
