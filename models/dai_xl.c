@@ -84,6 +84,9 @@ static lh_status settle_options(instance *model, const lh_model_setup *setup) {
     LH_TRY(lh_dai_config_settle(config, setup));
     LH_TRY(settle_recurrent(model));
     LH_TRY(lh_recurrence_config_settle(&model->recurrence, config->heads));
+    if (model->matrix != LAGS && model->recurrence.heads == 0)
+        return lh_fail(LH_EOPTION, "rsa_matrix=%s needs rsa_kinds, the heads that have one",
+                       matrices[model->matrix]);
     if (model->matrix != LAGS && model->segment == 0)
         return lh_fail(LH_EOPTION, "rsa_matrix=%s needs option 'segment', the rows of a matrix",
                        matrices[model->matrix]);

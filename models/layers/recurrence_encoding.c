@@ -8,6 +8,8 @@
 static const char *const sharings[] = {"pair", "frozen", "independent", NULL};
 static const char *const spreads[] = {"even", "random", "negative", NULL};
 
+enum { DEFAULT_CUTOFF = 200 };
+
 const lh_option lh_recurrence_config_options[] = {
     LH_LIST("rsa_kinds", lh_recurrence_config, kinds_given, LH_NO_INTEGERS,
             "heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6)"),
@@ -15,7 +17,7 @@ const lh_option lh_recurrence_config_options[] = {
             "dilation d of the k4 + k5 + k6 dilated heads; one number stands for all"),
     LH_REAL("rsa_gate", lh_recurrence_config, gate, 0, -30, 30,
             "initial gate mu of a layer: the REM weighs sigmoid(mu)"),
-    LH_INTEGER("rsa_cutoff", lh_recurrence_config, cutoff, 200, 0, 1e9,
+    LH_INTEGER("rsa_cutoff", lh_recurrence_config, cutoff, DEFAULT_CUTOFF, 0, 1e9,
                "largest power K in a REM; 0: no limit"),
     LH_CHOICE("rsa_sharing", lh_recurrence_config, sharing, LH_RECURRENCE_PAIR, sharings,
               "nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own"),
@@ -47,8 +49,24 @@ static lh_status settle_dilations(lh_recurrence_config *config) {
     return LH_OK;
 }
 
+/* Fails for an option that says how something is encoded, where nothing is. */
+static lh_status refuse_unused(const lh_recurrence_config *config) {
+    const struct {
+        const char *name;
+        bool given;
+    } options[] = {{"rsa_gate", config->gate < 0 || config->gate > 0},
+                   {"rsa_cutoff", config->cutoff != DEFAULT_CUTOFF},
+                   {"rsa_sharing", config->sharing != LH_RECURRENCE_PAIR},
+                   {"rsa_spread", config->spread != LH_RECURRENCE_EVEN}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; ++i)
+        if (options[i].given)
+            return lh_fail(LH_EOPTION,
+                           "option '%s' needs rsa_kinds: no head is encoded without them",
+                           options[i].name);
+    return LH_OK;
+}
+
 lh_status lh_recurrence_config_settle(lh_recurrence_config *config, int64_t heads) {
-    if (config->cutoff == 0) config->cutoff = LH_FAR;
     const int count = lh_list_copy(&config->kinds_given, config->kinds, LH_RECURRENCE_KINDS);
     if (count != 0 && count != LH_RECURRENCE_KINDS) {
         return lh_fail(LH_EOPTION,
@@ -69,6 +87,8 @@ lh_status lh_recurrence_config_settle(lh_recurrence_config *config, int64_t head
                        "option 'rsa_kinds' asks for %lld heads with a REM, at most %lld of %lld",
                        (long long)config->heads, (long long)most, (long long)heads);
     }
+    if (config->heads == 0) LH_TRY(refuse_unused(config));
+    if (config->cutoff == 0) config->cutoff = LH_FAR;
     return settle_dilations(config);
 }
 

@@ -51,7 +51,7 @@ typedef struct lh_recurrence_config {
 extern const lh_option lh_recurrence_config_options[];
 
 /* Fills kinds, dilation and heads. Fails: LH_EOPTION when the kinds are not six, exceed `heads` or
- * LH_REM_HEADS, or when the dilations do not fit them. */
+ * LH_REM_HEADS, when the dilations do not fit them, or when another option is given without any. */
 lh_status lh_recurrence_config_settle(lh_recurrence_config *config, int64_t heads);
 
 /* One attention's parameters: eta, nu and theta by head or pair, mu for the layer. */

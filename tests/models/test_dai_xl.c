@@ -132,6 +132,8 @@ TEST(options_that_do_not_fit_are_refused) {
                  {"cluster_divisor=2", "'cluster_divisor' needs 'cutoffs'"},
                  {"width=8 heads=2 cutoffs=4,7 cluster_divisor=4", "leaves the last one none"},
                  {"memory=0 same_length=true", "needs a memory"},
+                 {"segment=8 rsa_matrix=learned", "rsa_matrix=learned needs rsa_kinds"},
+                 {"segment=8 rsa_matrix=toeplitz", "rsa_matrix=toeplitz needs rsa_kinds"},
                  {"rsa_kinds=1,0,0,0,0,0 rsa_matrix=learned", "needs option 'segment'"}};
     lh_model *model = NULL;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)

@@ -336,7 +336,12 @@ TEST(recurrence_encoding_options_that_do_not_fit_are_refused) {
                  {"rsa_kinds=0,0,0,0,1,1", "0 numbers for 2 dilated heads"},
                  {"rsa_kinds=2,0,0,0,0,0 rsa_dilation=3", "1 numbers for 0 dilated heads"},
                  {"rsa_kinds=0,0,0,0,1,1 rsa_dilation=3,0", "0 is not at least 1"},
-                 {"rsa_cutoff=-1", "rsa_cutoff"}};
+                 {"rsa_cutoff=-1", "rsa_cutoff"},
+                 {"rsa_gate=1", "'rsa_gate' needs rsa_kinds"},
+                 {"rsa_kinds=0,0,0,0,0,0 rsa_gate=-1", "'rsa_gate' needs rsa_kinds"},
+                 {"rsa_cutoff=0", "'rsa_cutoff' needs rsa_kinds"},
+                 {"rsa_sharing=frozen", "'rsa_sharing' needs rsa_kinds"},
+                 {"rsa_spread=random", "'rsa_spread' needs rsa_kinds"}};
     lh_model *model = NULL;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
         CHECK_FAILS(create_model("slide", wrong[i].options, &model), LH_EOPTION, wrong[i].message);
