@@ -100,6 +100,9 @@ static lh_status declare_feedback(void *self, const lh_model_setup *setup,
                                   lh_declare *declaration) {
     instance *model = self;
     LH_TRY(lh_staircase_config_settle(&model->core.config, setup));
+    if (model->carried == NORMED && model->core.config.post_norm)
+        return lh_fail(LH_EOPTION, "options 'carry=normed' and 'post_norm' exclude each other: "
+                                   "with post_norm no norm stands before a layer");
     model->forward_size = 1;
     model->passes = 1;
     model->mixes = model->memory == MIX;

@@ -39,6 +39,12 @@ TEST(feedback_is_a_cached_staircase_of_single_tokens) {
                0, 1e-6);
 }
 
+TEST(memory_is_normed_where_a_norm_stands_before_a_layer) {
+    lh_model *model = NULL;
+    CHECK_FAILS(create_model("feedback", "carry=normed post_norm=true", &model), LH_EOPTION,
+                "'carry=normed' and 'post_norm' exclude each other");
+}
+
 TEST(nothing_cached_is_the_plain_staircase) {
     CHECK_NEAR(apart("cached_staircase", SIZES "forward_size=4 step_size=12 computed_steps=3",
                      "staircase", SIZES "forward_size=4 steps=3", COUNT),
