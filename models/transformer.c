@@ -10,7 +10,7 @@
 #include "models/layers/recurrence_encoding.h"
 #include "models/layers/relative_position.h"
 
-enum { LAYERS = 64 };
+enum { LAYERS = 64, DEFAULT_DISTANCE = 1000 };
 
 typedef enum position_kind { SINUSOIDAL, RELATIVE, NONE } position_kind;
 
@@ -45,11 +45,12 @@ static const lh_option instance_options[] = {
     LH_CHOICE(
         "positions", instance, positions, SINUSOIDAL, position_names,
         "sinusoidal: added to the embeddings; relative: Transformer-XL's, in every layer; none"),
-    LH_INTEGER("longest_distance", instance, longest_distance, 1000, 0, 1e9,
+    LH_INTEGER("longest_distance", instance, longest_distance, DEFAULT_DISTANCE, 0, 1e9,
                "relative positions: larger distances count as this one"),
     LH_INTEGER(
         "zero_memory", instance, zero_memory, 0, 0, 1e9,
-        "relative positions: zero states before a sequence that are attended to; 1600 as released"),
+        "relative positions: zero states before a sequence that are attended to, and how many "
+        "tokens one then sees, itself included; 0: none, and all; 1600 as released"),
     LH_REAL(
         "dropout", instance, dropout, 0, 0, 0.99,
         "dropout rate of embeddings, attention, hidden units and residual branches in training"),
@@ -149,13 +150,19 @@ static void declare_head(instance *model, lh_declare *declaration) {
                                         shape, "head.bias");
 }
 
+static lh_status check_positions(const instance *model) {
+    const bool distant = model->longest_distance != DEFAULT_DISTANCE;
+    if (is_relative(model) || (model->zero_memory == 0 && !distant)) return LH_OK;
+    return lh_fail(LH_EOPTION, "option '%s' needs positions=relative",
+                   distant ? "longest_distance" : "zero_memory");
+}
+
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     LH_TRY(lh_require_tokens(setup));
     model->vocabulary = setup->vocabulary;
     if (model->hidden == 0) model->hidden = 4 * model->width;
-    if (model->zero_memory > 0 && !is_relative(model))
-        return lh_fail(LH_EOPTION, "option 'zero_memory' needs positions=relative");
+    LH_TRY(check_positions(model));
     LH_TRY(lh_settle_head_width(model->width, model->heads, &model->head_width));
     LH_TRY(lh_recurrence_config_settle(&model->recurrence, model->heads));
     declare_embedding(model, declaration);

@@ -46,10 +46,12 @@ TEST(without_encodings_there_is_nothing_to_report) {
     bench_close(&bench);
 }
 
-TEST(zero_memory_belongs_to_relative_positions) {
+TEST(zero_memory_and_a_longest_distance_belong_to_relative_positions) {
     lh_model *model = NULL;
     CHECK_FAILS(create_model("transformer", "width=8 heads=2 zero_memory=4", &model), LH_EOPTION,
                 "positions=relative");
+    CHECK_FAILS(create_model("transformer", "longest_distance=4 positions=none", &model),
+                LH_EOPTION, "'longest_distance' needs positions=relative");
     CHECK_FAILS(create_model("transformer", "width=8 heads=3", &model), LH_EOPTION, "heads");
 }
 
