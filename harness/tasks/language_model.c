@@ -83,10 +83,9 @@ static lh_document_source cut_split(const language_model *task, lh_split split) 
 }
 
 static lh_status check_subsequences(const language_model *task) {
-    if (task->subsequences == STREAMS && task->documents.evaluate_documents > 0)
-        return lh_fail(LH_EOPTION,
-                       "options 'evaluate_documents' and 'subsequences=streams' exclude "
-                       "each other: 'evaluate_batches' bounds an evaluation");
+    if (task->documents.evaluate_documents > 0)
+        return lh_fail(LH_EOPTION, "options 'evaluate_documents' and 'subsequences' exclude each "
+                                   "other: 'evaluate_batches' bounds an evaluation");
     if (task->subsequences != STREAMS && task->documents.spec.overlap > 0)
         return lh_fail(LH_EOPTION, "options 'overlap' and 'subsequences' exclude each other");
     return LH_OK;

@@ -265,9 +265,13 @@ static void check_excluded(const char *more, const char *cause) {
     lh_options_destroy(f.options);
 }
 
-TEST(subsequences_do_not_overlap_twice) {
+TEST(subsequences_exclude_overlaps_and_counts_of_documents) {
     check_excluded("subsequences=disjoint overlap=4", "'overlap' and 'subsequences' exclude each");
-    check_excluded("subsequences=streams evaluate_documents=4", "'evaluate_batches' bounds");
+    static const char *const joined[] = {"subsequences=streams evaluate_documents=4",
+                                         "subsequences=disjoint evaluate_documents=4",
+                                         "subsequences=quarter evaluate_documents=4"};
+    for (size_t i = 0; i < sizeof joined / sizeof *joined; ++i)
+        check_excluded(joined[i], "'evaluate_batches' bounds");
     fixture f;
     REQUIRE(open_fixture(&f, "subsequences=streams overlap=4"));
     close_fixture(&f);
