@@ -39,8 +39,8 @@ const lh_option lh_reformer_config_options[] = {
 
 const lh_option lh_reformer_attention_options[] = {
     LH_TEXT("attention", lh_reformer_config, attention, "lsh",
-            "of the layers, in turn: full, shared, shared_plain, lsh, lsh_chunks, local or "
-            "dot_product, separated by commas"),
+            "of the layers, in turn and from the first one again: full, shared, shared_plain, lsh, "
+            "lsh_chunks, local or dot_product, separated by commas"),
     LH_INTEGER("rounds", lh_reformer_config, lsh.rounds, 1, 1, 1024, "hash rounds (n_rounds)"),
     LH_INTEGER("eval_rounds", lh_reformer_config, eval_rounds, 0, 0, 1024,
                "hash rounds in evaluation; 0: as in training"),
@@ -67,17 +67,29 @@ static lh_status read_kind(const char *name, lh_reformer_kind *kind) {
                    name, lh_did_you_mean(name, kinds));
 }
 
+static int64_t count_names(const char *names) {
+    int64_t count = 1;
+    for (const char *at = names; *at != '\0'; ++at)
+        count += *at == ',';
+    return count;
+}
+
 /* The names in turn, over and over until every layer has one. */
 static lh_status settle_kinds(lh_reformer_config *config) {
+    const int64_t names = count_names(config->attention);
     const char *at = config->attention;
-    for (int64_t i = 0; i < config->layers; ++i) {
+    if (names > config->layers)
+        return lh_fail(LH_EOPTION, "option 'attention' has %lld names for %lld layers",
+                       (long long)names, (long long)config->layers);
+    for (int64_t i = 0; i < names; ++i) {
         char name[32];
         const size_t size = strcspn(at, ",");
         (void)snprintf(name, sizeof name, "%.*s", (int)size, at);
         LH_TRY(read_kind(name, &config->kind[i]));
-        at += size;
-        at = *at == '\0' ? config->attention : at + 1;
+        at += size + 1;
     }
+    for (int64_t i = names; i < config->layers; ++i)
+        config->kind[i] = config->kind[i - names];
     return LH_OK;
 }
 

@@ -370,6 +370,10 @@ TEST(bad_options_are_refused) {
     lh_model *model = NULL;
     CHECK_FAILS(create_model("reformer", "attention=lsh,locl", &model), LH_EOPTION,
                 "did you mean 'local'?");
+    CHECK_FAILS(create_model("reformer", "layers=1 attention=lsh,locl", &model), LH_EOPTION,
+                "2 names for 1 layers");
+    CHECK_FAILS(create_model("reformer", "layers=2 attention=lsh,local,", &model), LH_EOPTION,
+                "3 names for 2 layers");
     CHECK_FAILS(create_model("reformer", "buckets=3", &model), LH_EOPTION, "even numbers");
     CHECK_FAILS(create_model("reformer", "positions=8,8,8,8,8", &model), LH_EOPTION, "at most 4");
     CHECK_FAILS(create_model("reformer", "positions=8,0", &model), LH_EOPTION, "positive sizes");
