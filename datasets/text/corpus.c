@@ -8,6 +8,9 @@
 
 static lh_status fill(lh_corpus *corpus, const lh_corpus_config *config) {
     const bool trained = lh_tokens_are_trained(config->tokens);
+    if (config->valid_tokens > 0 && config->split_bytes > 0)
+        return lh_fail(LH_EOPTION, "options 'valid_tokens' and 'split_bytes' exclude each other: "
+                                   "every piece would keep first tokens of its own");
     if (!trained) LH_TRY(lh_corpus_open_tokens(corpus, config->tokens));
     LH_TRY(lh_corpus_fill(corpus, config));
     return trained ? lh_corpus_open_tokens(corpus, config->tokens) : LH_OK;

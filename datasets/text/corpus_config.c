@@ -20,8 +20,9 @@ const lh_option lh_corpus_config_options[] = {
                "bytes of the train split to use; 0: all"),
     LH_INTEGER("limit_eval_bytes", lh_corpus_config, limit_eval_bytes, 0, 0, 1e15,
                "bytes of valid and of test to use; 0: all"),
-    LH_INTEGER("limit_documents", lh_corpus_config, limit_documents, 0, 0, 1e12,
-               "documents of the train split to use, the first by name; 0: all"),
+    LH_INTEGER(
+        "limit_documents", lh_corpus_config, limit_documents, 0, 0, 1e12,
+        "documents of the train split to use, the first by name, before they are cut; 0: all"),
     LH_INTEGER("valid_tokens", lh_corpus_config, valid_tokens, 0, 0, 1e12,
                "first tokens of every validation document to use; 0: all"),
     LH_INTEGER("data_seed", lh_corpus_config, data_seed, 1, 0, 9e15,

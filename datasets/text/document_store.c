@@ -40,8 +40,8 @@ enum { COUNTS_VERSION = 4 };
 typedef struct item_list {
     item *at;
     int64_t count, capacity;
-    int64_t bytes, limit;    /* limit 0: none */
-    int64_t limit_documents; /* 0: none */
+    int64_t bytes, limit;               /* limit 0: none */
+    int64_t documents, limit_documents; /* before they are cut into pieces; limit 0: none */
 } item_list;
 
 struct lh_corpus {
@@ -75,14 +75,14 @@ static int64_t room(const item_list *list, int64_t bytes) {
 }
 
 static bool is_full(const item_list *list) {
-    return (list->limit_documents > 0 && list->count == list->limit_documents) ||
+    return (list->limit_documents > 0 && list->documents == list->limit_documents) ||
            (list->limit > 0 && list->bytes >= list->limit);
 }
 
 static lh_status add(lh_corpus *corpus, lh_split split, item made) {
     item_list *list = &corpus->split[split];
     const int64_t bytes = room(list, (int64_t)made.bytes);
-    const bool wanted = !is_full(list) && (bytes > 0 || (list->limit == 0 && made.bytes == 0));
+    const bool wanted = bytes > 0 || (list->limit == 0 && made.bytes == 0);
     const bool whole = made.name != NULL && (made.path != NULL || made.text != NULL);
     lh_status status = !wanted || whole ? LH_OK : LH_EMEMORY;
     if (wanted && whole)
@@ -131,6 +131,7 @@ lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name
     if (is_full(&corpus->split[split])) return LH_OK;
     if (corpus->digests == NULL) LH_TRY(lh_digests_create(&corpus->digests));
     LH_TRY(lh_digests_file(corpus->digests, path, &content));
+    corpus->split[split].documents += 1;
     for (size_t i = 0; i < piece_count(corpus, (size_t)bytes); ++i) {
         item made = piece_of(corpus, name, (size_t)bytes, content, i);
         made.path = lh_duplicate_text(path);
@@ -143,6 +144,8 @@ lh_status lh_corpus_add_part(lh_corpus *corpus, lh_split split, const char *name
                              size_t bytes, size_t begin, size_t end) {
     const size_t count = piece_count(corpus, end - begin);
     const uint64_t content = lh_digest_mix(0, text + begin, end - begin);
+    if (is_full(&corpus->split[split])) return LH_OK;
+    corpus->split[split].documents += 1;
     for (size_t i = 0; i < count; ++i) {
         item made = piece_of(corpus, name, end - begin, content, i);
         made.cut_before = made.cut_before || begin > 0;

@@ -28,15 +28,19 @@ static bool remove_file(void) {
     return CHECK(unlink(path) == 0);
 }
 
-static lh_status open_pieces(const char *tokens, lh_corpus **out) {
-    char text[128];
+static lh_status open_with(const char *text, lh_corpus **out) {
     lh_options *options = NULL;
     lh_corpus_config config;
-    (void)snprintf(text, sizeof text, "name=one split_bytes=%d tokens=%s", PIECE, tokens);
     lh_status status = parse_config(lh_corpus_config_options, text, &config, &options);
     if (status == LH_OK) status = lh_corpus_open(&config, out);
     lh_options_destroy(options);
     return status;
+}
+
+static lh_status open_pieces(const char *tokens, lh_corpus **out) {
+    char text[128];
+    (void)snprintf(text, sizeof text, "name=one split_bytes=%d tokens=%s", PIECE, tokens);
+    return open_with(text, out);
 }
 
 /* The byte at a place of the whole file. */
@@ -123,6 +127,33 @@ TEST(a_word_that_goes_on_in_the_next_document_is_counted_once) {
         CHECK_NEAR(words, WORDS, 0);
         lh_corpus_destroy(corpus);
     }
+}
+
+/* A limit counts files, and not what they are cut into. */
+TEST(the_first_books_are_whole_though_they_are_cut) {
+    REQUIRE(make_root());
+    write_text("few/train/a.txt", "ten tens", 8);
+    write_text("few/train/b.txt", "a hundred", 9);
+    write_text("few/train/c.txt", "nine", 4);
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(open_with("name=few limit_documents=2 split_bytes=4 tokens=bytes", &corpus));
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TRAIN), 5);
+    CHECK_NEAR(words_of(corpus, LH_TRAIN), 4, 0);
+    lh_corpus_destroy(corpus);
+    CHECK_FAILS(open_with("name=few valid_tokens=2 split_bytes=4 tokens=bytes", &corpus),
+                LH_EOPTION, "'valid_tokens' and 'split_bytes' exclude each other");
+}
+
+/* The same of documents that are parts of one text. */
+TEST(a_limit_counts_the_parts_of_a_text_before_they_are_cut) {
+    static const char text[] = "one, two, six, ";
+    const lh_corpus_config limits = {.split_bytes = 4, .limit_documents = 2};
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(lh_corpus_create(&limits, &corpus));
+    for (size_t begin = 0; begin < 15; begin += 5)
+        CHECK_OK(lh_corpus_add_part(corpus, LH_TRAIN, "a", text, 15, begin, begin + 5));
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TRAIN), 4);
+    lh_corpus_destroy(corpus);
 }
 
 typedef struct reading {
