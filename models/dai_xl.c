@@ -39,8 +39,10 @@ static const lh_option memory_options[] = {
     {0}};
 
 static const lh_option instance_options[] = {
-    LH_INTEGER("recurrent_layer", instance, recurrent, 0, -LH_DAI_LAYERS, LH_DAI_LAYERS,
-               "the layer that is block-recurrent, from 1; negative counts from the top; 0: none"),
+    LH_INTEGER(
+        "recurrent_layer", instance, recurrent, 0, -LH_DAI_LAYERS, LH_DAI_LAYERS,
+        "the layer that is block-recurrent, from 1; negative counts from the top; 0: none. Its "
+        "networks are 4 * width wide whatever 'hidden' is, and nothing in it is dropped"),
     LH_INTEGER("states", instance, block.config.states, 128, 1, 1048576,
                "state vectors of that layer"),
     LH_INTEGER("state_head_width", instance, block.config.state_head_width, 0, 0, 4096,

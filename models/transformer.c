@@ -51,9 +51,9 @@ static const lh_option instance_options[] = {
         "zero_memory", instance, zero_memory, 0, 0, 1e9,
         "relative positions: zero states before a sequence that are attended to, and how many "
         "tokens one then sees, itself included; 0: none, and all; 1600 as released"),
-    LH_REAL(
-        "dropout", instance, dropout, 0, 0, 0.99,
-        "dropout rate of embeddings, attention, hidden units and residual branches in training"),
+    LH_REAL("dropout", instance, dropout, 0, 0, 0.99,
+            "dropout rate of embeddings, attention (not with positions=relative), hidden units and "
+            "residual branches in training"),
     {0}};
 
 static const lh_option_table options[] = {

@@ -17,8 +17,9 @@ const lh_option lh_forecaster_options[] = {
     LH_INTEGER("heads", lh_forecaster, heads, 8, 1, 1024, "attention heads"),
     LH_INTEGER("hidden", lh_forecaster, hidden, 0, 0, 1048576,
                "hidden size of the feed-forward network (d_ff); 0: 4 * width"),
-    LH_REAL("dropout", lh_forecaster, dropout, 0.05, 0, 0.99,
-            "dropout rate of embeddings, attention and residual branches in training"),
+    LH_REAL(
+        "dropout", lh_forecaster, dropout, 0.05, 0, 0.99,
+        "dropout rate of embeddings, attention (not ProbSparse) and residual branches in training"),
     LH_FLAG("sinusoids", lh_forecaster, sinusoids, true,
             "add absolute sinusoidal positions to the embeddings"),
     {0}};
