@@ -90,7 +90,8 @@ static const lh_option lh_train_plan_options[] = {
                "their gradients are summed, so that the batch stays that of the step"),
     LH_INTEGER("segments_per_step", lh_train_plan, segments_per_step, 1, 1, 65536,
                "consecutive segments that a step goes through, carrying the state from each to the "
-               "next; their gradients are summed before the one update"),
+               "next; their gradients are summed before the one update, but statistics (centroids, "
+               "running means) move in each of them"),
     {0}};
 
 const lh_option_table lh_train_options[] = {LH_OWN_TABLE(lh_train_plan), {0}};

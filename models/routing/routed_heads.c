@@ -19,7 +19,7 @@ const lh_option lh_routing_config_options[] = {
             "what products of unit queries and keys are multiplied by; 0: sqrt(head_width), which "
             "is eq. 1 of layer-normed ones; head_width as released"),
     LH_REAL("centroid_decay", lh_routing_config, decay, 0.999, 0, 1,
-            "what a centroid keeps of itself in a step of training (lambda)"),
+            "what a centroid keeps of itself in each segment of training (lambda)"),
     {0}};
 
 /* Tokens of a cluster, in segments of this length. */

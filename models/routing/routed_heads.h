@@ -8,8 +8,8 @@
  *         sum_{j in C_c, j <= i} softmax_j(scale u_i . (u_j + p_(places between))) v_j
  *
  * Centroids are moving averages of the tokens that lie nearest to them, by online k-means over all
- * tokens of a training step: mu_c <- decay mu_c + (1 - decay) mean{u_i : c = argmax mu . u_i}, and
- * one that is nearest to none stays. */
+ * tokens of a segment in training: mu_c <- decay mu_c + (1 - decay) mean{u_i : c = argmax mu .
+ * u_i}, and one that is nearest to none stays. */
 #ifndef LH_ROUTING_ROUTED_HEADS_H
 #define LH_ROUTING_ROUTED_HEADS_H
 

@@ -466,7 +466,7 @@
 ---@field longest_distance? integer # places between two tokens of a cluster; larger ones count as this one (default 512)
 ---@field overlap? "sum"|"mean" # what a token of several clusters gets: their sum, or as released that divided by their number + 0.01 (default sum)
 ---@field routing_scale? number # what products of unit queries and keys are multiplied by; 0: sqrt(head_width), which is eq. 1 of layer-normed ones; head_width as released (default 0)
----@field centroid_decay? number # what a centroid keeps of itself in a step of training (lambda) (default 0.999)
+---@field centroid_decay? number # what a centroid keeps of itself in each segment of training (lambda) (default 0.999)
 
 ---@class longhaul.models.reformer_encoder_decoder
 ---@field layers? integer # number of layers (n_l) (default 12)
@@ -716,7 +716,7 @@
 ---@field precision? "f32"|"tf32"|"bf16" # what matrix products round their operands to, bf16 also what activations are in memory; tf32 on a GPU only, bf16 also on a processor with avx512_bf16 or AMX (default f32)
 ---@field swap_parameters? boolean # layers' parameters rest in host memory, where the optimiser works, and visit the device while their layer computes (reversible layers) (default false)
 ---@field accumulate? integer # micro-batches that the rows of a step are cut into, one after the other in memory; their gradients are summed, so that the batch stays that of the step (default 1)
----@field segments_per_step? integer # consecutive segments that a step goes through, carrying the state from each to the next; their gradients are summed before the one update (default 1)
+---@field segments_per_step? integer # consecutive segments that a step goes through, carrying the state from each to the next; their gradients are summed before the one update, but statistics (centroids, running means) move in each of them (default 1)
 
 ---@class longhaul.models
 ---@field xl fun(options: longhaul.models.xl): longhaul.spec
