@@ -31,6 +31,7 @@ typedef struct instance {
     int64_t block, memory, compressed, rate; /* n_s, n_m, n_cm, c */
     compression_kind compression;
     loss_kind loss;
+    bool goes_on; /* segments of documents, all of one length */
     lh_recurrence_config recurrence;
     layer layer[LH_DAI_LAYERS];
 } instance;
@@ -50,7 +51,8 @@ static const lh_option instance_options[] = {
     LH_CHOICE(
         "compression_loss", instance, loss, ATTENTION, losses,
         "what a convolution learns from: attention reconstruction; the task's loss through the "
-        "blocks of a segment, which then reaches memories too; or that memories come back from it "
+        "blocks of a segment, of which it needs two, which then reaches memories too; or that "
+        "memories come back from it "
         "by a linear map"),
     {0}};
 
@@ -97,6 +99,7 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     instance *model = self;
     LH_TRY(lh_dai_config_settle(&model->core.config, setup));
     LH_TRY(lh_recurrence_config_settle(&model->recurrence, model->core.config.heads));
+    model->goes_on = setup->past_length > 0;
     if (model->block % model->rate != 0)
         return lh_fail(LH_EOPTION, "option 'compression_rate': %lld does not divide block, %lld",
                        (long long)model->rate, (long long)model->block);
@@ -309,9 +312,21 @@ static lh_tensor *apply_layer(const instance *model, const lh_dai_pass *p, int64
     return y;
 }
 
+/* The task's loss reaches a compression from a later block of the same segment. */
+static lh_status check_learning(const instance *model, const lh_pass *pass) {
+    const int64_t length = lh_pass_batch(pass)->length;
+    const bool by_task = is_learned(model) && model->loss == TASK && model->goes_on;
+    if (!by_task || !lh_pass_is_training(pass) || length >= 2 * model->block) return LH_OK;
+    return lh_fail(LH_EOPTION,
+                   "compression_loss=task learns nothing from a segment of one block: give a "
+                   "'block' of half the segment, %lld, or less",
+                   (long long)(length / 2));
+}
+
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
     lh_tensor *x = NULL;
+    LH_TRY(check_learning(model, pass));
     const lh_dai_pass p =
         lh_dai_begin(&model->core, pass, model->block + model->memory + model->compressed, &x);
     for (int64_t i = 0; i < model->core.config.layers && x != NULL; ++i)

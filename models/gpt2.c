@@ -19,6 +19,7 @@ typedef struct instance {
     bool final_norm;   /* the last of the pooled layers is what follows the last norm */
     int64_t insertion; /* layer that sees the summary, from 0; -1: all of them */
     bool carries_in_training;
+    bool never_learns; /* segments of documents are one window each, and none sees another */
     lh_window_summary summary;
     int previous;              /* ring: the summary of the window before */
     int pooled;                /* with caches: sums over the window so far */
@@ -57,7 +58,8 @@ static const lh_option recurrent_rows[] = {
     LH_FLAG("final_norm", instance, final_norm, true,
             "pool the last layer after the final norm, as Hugging Face numbers hidden states"),
     LH_FLAG("carry", instance, carries_in_training, false,
-            "in training too, a segment goes on from the one before it"),
+            "in training too, a segment goes on from the one before it; without it segments of one "
+            "window learn no recurrence (refused with window=0)"),
     {0}};
 
 static const lh_option_table recurrent_options[] = {
@@ -128,6 +130,8 @@ static lh_status settle_recurrence(instance *model) {
 static lh_status declare_recurrent(void *self, const lh_model_setup *setup,
                                    lh_declare *declaration) {
     instance *model = self;
+    model->never_learns =
+        model->window == 0 && !model->carries_in_training && setup->past_length > 0;
     LH_TRY(declare(self, setup, declaration));
     LH_TRY(settle_recurrence(model));
     lh_window_summary_declare(&model->summary, declaration);
@@ -346,6 +350,11 @@ static lh_status forward_cached(const instance *model, lh_pass *pass, const lh_g
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
+    if (model->never_learns && lh_pass_is_training(pass))
+        return lh_fail(LH_EOPTION,
+                       "the recurrence is not learned: without 'carry' a segment begins "
+                       "afresh, and it is one window: give a smaller 'window', or "
+                       "carry=true");
     const lh_gpt2_run *run = lh_gpt2_begin(&model->core, pass);
     if (run == NULL) return LH_EMEMORY;
     lh_tensor *x = lh_gpt2_embed(run, lh_pass_batch(pass)->tokens);

@@ -110,6 +110,29 @@ TEST_UNUSED static void bench_close(model_bench *bench) {
     lh_device_close(bench->device);
 }
 
+/* What one training step says of tokens that documents of a longer text have. */
+TEST_UNUSED static lh_status bench_train_documents(const char *name, const char *options,
+                                                   int64_t length) {
+    const lh_model_setup setup = {.vocabulary = BENCH_VOCABULARY, .past_length = length};
+    const int32_t starts[] = {1};
+    model_bench bench;
+    lh_status status = LH_EINTERNAL;
+    if (bench_open_for(&bench, name, options, setup, 1)) {
+        int32_t *tokens = lh_allocate_zeroed((size_t)length, sizeof *tokens);
+        const int64_t shape[] = {1, length}, row[] = {1};
+        lh_output out = {0};
+        lh_tape_begin(bench.tape, true, 1, 0);
+        const lh_batch batch = {.rows = 1,
+                                .length = length,
+                                .tokens = lh_integers(bench.tape, 2, shape, tokens),
+                                .starts = lh_integers(bench.tape, 1, row, starts)};
+        status = lh_model_forward(bench.model, bench.tape, bench.state, &batch, true, &out);
+        free(tokens);
+    }
+    bench_close(&bench);
+    return status;
+}
+
 /* What a parameter is drawn from: N(mean, deviation^2), or uniform with that deviation. */
 typedef struct drawn_from {
     const char *name;

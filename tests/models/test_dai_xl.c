@@ -82,6 +82,15 @@ TEST(memory_tokens_without_a_cache_read_none) {
     lh_model_destroy(model);
 }
 
+TEST(compression_that_the_task_never_reaches_is_refused) {
+#define SMALL "layers=2 width=8 heads=2 block=4 memory=4 compressed_memory=2 "
+    CHECK_FAILS(bench_train_documents("compressive", SMALL "compression_loss=task", 4), LH_EOPTION,
+                "learns nothing from a segment of one block");
+    CHECK_OK(bench_train_documents("compressive", SMALL "compression_loss=task", 8));
+    CHECK_OK(bench_train_documents("compressive", SMALL "compression_loss=attention", 4));
+#undef SMALL
+}
+
 TEST(compression_that_does_not_fit_is_refused) {
     lh_model *model = NULL;
     CHECK_FAILS(create_model("compressive", "block=8 compression_rate=3", &model), LH_EOPTION,

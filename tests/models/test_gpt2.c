@@ -114,6 +114,16 @@ static bool run_second(const char *options, int32_t first, bool training, real *
     return good;
 }
 
+/* A segment of one window sees no other, unless it goes on from the one before it. */
+TEST(a_recurrence_that_training_never_uses_is_refused) {
+#define SMALL "layers=2 width=8 heads=2 context=8 summary_hidden=5 "
+    CHECK_FAILS(bench_train_documents("gpt2_recurrent", SMALL, 8), LH_EOPTION,
+                "the recurrence is not learned");
+    CHECK_OK(bench_train_documents("gpt2_recurrent", SMALL "carry=true", 8));
+    CHECK_OK(bench_train_documents("gpt2_recurrent", SMALL "window=4", 8));
+#undef SMALL
+}
+
 /* Section 3.2: in training a segment begins without a summary, unless `carry` asks for it. */
 TEST(summaries_cross_segments_in_evaluation_and_with_carry) {
     static const struct {

@@ -260,7 +260,7 @@
 ---@field compressed_memory? integer # compressed memories before those (n_cm) (default 512)
 ---@field compression_rate? integer # memories that become one compressed memory (c) (default 2)
 ---@field compression? "convolution"|"dilated"|"mean"|"max" # what makes one of them, section 3.2: a convolution over neighbours; one over tokens spread across the block; their mean; their largest (default convolution)
----@field compression_loss? "attention"|"task"|"auto_encoding" # what a convolution learns from: attention reconstruction; the task's loss through the blocks of a segment, which then reaches memories too; or that memories come back from it by a linear map (default attention)
+---@field compression_loss? "attention"|"task"|"auto_encoding" # what a convolution learns from: attention reconstruction; the task's loss through the blocks of a segment, of which it needs two, which then reaches memories too; or that memories come back from it by a linear map (default attention)
 ---@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden states in training (default 0.1)
 ---@field attention_dropout? number # dropout rate of the attention weights in training (default 0)
 ---@field initial_deviation? number # of the initial weights, which narrow models want larger (default 0.02)
@@ -416,7 +416,7 @@
 ---@field summary_layers? integer # hidden layers of the network that makes them (default 3)
 ---@field summary_hidden? integer # size of those layers (default 200)
 ---@field final_norm? boolean # pool the last layer after the final norm, as Hugging Face numbers hidden states (default true)
----@field carry? boolean # in training too, a segment goes on from the one before it (default false)
+---@field carry? boolean # in training too, a segment goes on from the one before it; without it segments of one window learn no recurrence (refused with window=0) (default false)
 
 ---@class longhaul.models.t5
 ---@field layers? integer # layers of the encoder, and of the decoder (default 6)
