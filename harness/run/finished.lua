@@ -42,10 +42,16 @@ local function has_weights(row, results, record)
   return not row.keep_weights or core.exists(results:weights(record.run_id))
 end
 
+--- The row of a run that has come to its end, or nil.
+function finished.row(id, results)
+  local record = results:find(id)
+  return record and finished.is_over(record.status) and record or nil
+end
+
 --- Whether a run need not be run.
 function finished.is_done(run, results)
-  local record = results:find(run.id)
-  return record and finished.is_over(record.status) and has_weights(run.row, results, record)
+  local record = finished.row(run.id, results)
+  return record and has_weights(run.row, results, record)
 end
 
 --- What the rows of its configuration say of a row's seeds: `done`, which need not be run, and

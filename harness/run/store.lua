@@ -258,6 +258,15 @@ function Store:put(row, extra)
   end, extra)
 end
 
+--- Removes a run's row.
+function Store:forget(id)
+  self:update(function(rows)
+    for i = #rows, 1, -1 do
+      if rows[i].run_id == id then table.remove(rows, i) end
+    end
+  end)
+end
+
 -- ---- step times ----
 
 -- What was timed beside what, the metrics of it, and how.

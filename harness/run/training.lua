@@ -5,6 +5,7 @@ local core = require "longhaul.core"
 local data = require "longhaul.run.data"
 local divergence = require "longhaul.run.divergence"
 local extension = require "longhaul.run.extension"
+local finished = require "longhaul.run.finished"
 local identity = require "longhaul.run.identity"
 local metrics = require "longhaul.run.metrics"
 local plan = require "longhaul.run.plan"
@@ -113,13 +114,20 @@ local function own_curve_columns(run, gates)
   return table.move(watched, 1, #watched, #columns + 1, columns)
 end
 
--- Trains the session to its end and writes its curve, which goes on from that of the run `begun`;
--- false when it was interrupted.
-local function train_watched(run, results, session, shown, begun)
+-- On rank 0, what results:extend_curve gives of a curve that goes on from that of the run `begun`. A
+-- finished run that is run again loses its row before its curve.
+local function begin_curve(run, results, session, begun)
+  if not ranks.first then return nil end
   local points = results:read_curve(begun, session:info().step)
   local _, gates = gates_of(session)
-  local add, file = results:extend_curve(run.id, points, own_curve_columns(run, gates))
-  local _ <close> = file
+  if finished.row(run.id, results) then results:forget(run.id) end
+  return { results:extend_curve(run.id, points, own_curve_columns(run, gates)) }
+end
+
+-- Trains the session to its end and writes its curve; false when it was interrupted.
+local function train_watched(run, results, session, shown, curve)
+  local add, _ <close> = curve[1], curve[2]
+  local _, gates = gates_of(session)
   local keeps_best = run.row.train:option "keep_best" ~= "false"
   return session:train(results:checkpoint(run.id), function(p)
     if keeps_best and p.is_best then session:save_weights(results:best_weights(run.id)) end
@@ -137,8 +145,9 @@ end
 local function train(run, results, session, shown, begun)
   local best = results:best_weights(run.id)
   local complete
+  local curve = ranks.together(begin_curve, run, results, session, begun)
   if ranks.first then
-    complete = train_watched(run, results, session, shown, begun)
+    complete = train_watched(run, results, session, shown, curve)
   else
     complete = session:train(results:checkpoint(run.id))
   end
@@ -249,7 +258,8 @@ function training.run(run, results, machine, shown)
   elseif not good then
     record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line,
       run.row.label, outcome)
-    results:put(record, own_columns(run.row))
+    -- one that failed before it began again keeps what it was worth
+    if not finished.row(run.id, results) then results:put(record, own_columns(run.row)) end
     shown:finish("failed: " .. record.error)
     outcome = "failed"
   else

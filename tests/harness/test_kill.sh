@@ -40,4 +40,13 @@ numbers cut >"$scratch/cut.txt"
 quietly 0 "with the same numbers, bit for bit" cmp "$scratch/whole.txt" "$scratch/cut.txt"
 succeeds "runs nothing again" "bits/byte" sweep cut
 
+# A finished run that is run again is an unfinished one until it ends.
+succeeds "a kill of a forced sweep" "1 of " kill_midway 1 "$scratch/cut/killed" "${command[@]}" "$scratch/cut" --force
+succeeds "goes on without --force" "bits/byte" sweep cut
+numbers cut >"$scratch/cut.txt"
+quietly 0 "with the same numbers again" cmp "$scratch/whole.txt" "$scratch/cut.txt"
+for curve in "$scratch"/whole/killed/curves/*.csv; do
+    quietly 0 "and whole curves" cmp <(cut -d, -f1,2,4 "$curve") <(cut -d, -f1,2,4 "$scratch/cut/killed/curves/${curve##*/}")
+done
+
 finish

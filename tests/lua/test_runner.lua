@@ -96,6 +96,19 @@ t.test("a finished run is run again where it would start from another one", func
   t.equal(count(), 3) -- seed 2 has lost its source
 end)
 
+t.test("a forced run that cannot begin leaves the finished one as it is", function()
+  local rows = run(base)
+  local kept, open = rows.base, plan.session
+  function plan.session() error("no memory", 0) end
+  local forced = setmetatable({ force = true }, { __index = settings })
+  local failed = runner.run(load(base), forced)
+  plan.session = open
+  t.equal(failed, 1)
+  local results = store.at(folder, "chain")
+  t.equal(results:find(kept.run_id).status, "done")
+  t.equal(results:find(kept.run_id).date, kept.date)
+end)
+
 local too_fast = [[
   local too_fast = { steps = 40, optimizer = "sgd", schedule = "constant", rate = 30, momentum = 0, warmup = 0, clip = 1,
     evaluate_every = 1, log_every = 1 }

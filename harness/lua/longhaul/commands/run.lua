@@ -159,12 +159,13 @@ local function run(values, rest)
   experiment = planned(values, experiment)
   local failed, interrupted = runner.run(experiment, settings)
   if not ranks.first then return command.ok end
+  local same = "the same command" .. (settings.force and " without --force" or "")
   if failed > 0 and settings.fail_fast then
-    say_at_end "stopped where a run failed; the same command goes on with the others"
+    say_at_end(("stopped where a run failed; %s goes on with the others"):format(same))
     return command.failed
   end
   if interrupted then
-    say_at_end "interrupted; the same command goes on from the last checkpoint"
+    say_at_end(("interrupted; %s goes on from the last checkpoint"):format(same))
     return command.interrupted
   end
   if not settings.number then report.all(experiment, settings) end
