@@ -278,9 +278,11 @@ static lh_status sum(lh_communicator *ranks, double *x, int64_t count) {
 
 /* ---- life ---- */
 
-/* Whether a launcher started this process: MPI alone would start helpers of its own. */
+/* Whether a launcher started this process: MPI alone would start helpers of its own. A worker
+ * (process.h) has the environment of the process that the launcher started. */
 static bool was_launched(void) {
     static const char *const marks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+    if (getenv("LONGHAUL_WORKER") != NULL) return false;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; ++i) {
         if (getenv(marks[i]) != NULL) return true;
     }
