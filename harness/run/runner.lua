@@ -45,6 +45,17 @@ local function run_source(run, sweep)
   return outcome, { path = own.results:weights(source.id), class = source.row.model.name }
 end
 
+-- On rank 0 the lock of a run, nil while another process has it; `waits`: until that is done. The other
+-- ranks hear every second that there is nothing new: whoever says nothing for long is taken for lost.
+local function lock_of(path, waits)
+  while true do
+    local lock = ranks.first and core.lock(path, true) or nil
+    local over = ranks.decide(function() return (lock or not waits) and "yes" or "no" end) == "yes"
+    if over then return lock end
+    core.sleep(1)
+  end
+end
+
 -- Runs one entry of the plan unless it is finished or another process has it (`wait`: until that is
 -- done); "done", "skipped", "failed" or "interrupted".
 function run_one(run, sweep, title)
@@ -55,7 +66,7 @@ function run_one(run, sweep, title)
   end
   if ranks.first then data.tell(identity.task_info(run.row.task)) end
   local lock_file = results:checkpoint(run.id) .. ".lock"
-  local lock <close> = ranks.first and core.lock(lock_file, not settings.wait) or nil
+  local lock <close> = lock_of(lock_file, settings.wait)
   local verdict = ranks.decide(function()
     if lock and (settings.force or not finished.is_done(run, results)) then
       return "run"

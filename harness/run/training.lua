@@ -209,7 +209,8 @@ local function finish(run, results, session, record, shown)
     scored[split] = session:evaluate(split, hear)
     if not scored[split] then return false end
   end
-  if not ranks.first then return true end
+  -- all ranks look at the context: who waited for rank 0 meanwhile would take it for lost
+  if not ranks.first then return measure_context(run, session) ~= false end
   local info = session:info()
   for split, values in pairs(scored) do metrics.fill_record(record, split, values) end
   local curve = results:read_curve(run.id, info.step)

@@ -125,6 +125,37 @@ rank_of() {
     done
 }
 
+# What fails on rank 0 alone before the first step is no row of another's step.
+mkdir -p "$scratch/spoilt/shared/curves/$(rows again run_id).csv"
+fails 1 "a curve that cannot be written" "1 run failed" run spoilt 2 short --no-timing --only brt
+
+# Another process is at the run that a row starts from, for longer than a rank may say nothing.
+cat >"$scratch/chain.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "shared"
+local task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 12, document_bytes = 2000 }, segment = 32, batch = 5 }
+local model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }
+bench:row { "base", task = task, train = lh.train { steps = 2 }, model = model }
+bench:row { "after", task = task, train = lh.train { steps = 1 }, model = model, from = "base" }
+bench:table { columns = { "bits_per_byte" } }
+return bench
+LUA
+succeeds "a run and its source" "bits/byte" run chained 1 chain --no-timing
+succeeds "one launched process has workers" "bits/byte" on_ranks 1 run "$scratch/chain.lua" --scale smoke --results "$scratch/worked" --no-timing --jobs 2
+mkdir -p "$scratch/waits/shared/checkpoints"
+cat >"$scratch/hold.lua" <<'LUA'
+local core = require "longhaul.core"
+local lock <close> = core.lock(...)
+core.write_file((...) .. ".held", "")
+core.sleep(12)
+LUA
+lock_file=$scratch/waits/shared/checkpoints/$(rows chained run_id | cut -d ' ' -f 1).snapshot.lock
+"$longhaul" lua "$scratch/hold.lua" "$lock_file" &
+holder=$!
+quietly 0 "another process has the run" until_file "$lock_file.held"
+LONGHAUL_RANK_SECONDS=4 succeeds "ranks wait for it together" "bits/byte" run waits 2 chain --no-timing --only after
+quietly 0 "until it is done" wait $holder
+
 fails 2 "what is for one process" "\`longhaul run\` trains on several" on_ranks 2 bench
 fails 1 "more ranks than rows" "a batch of 5 cannot be shared by 6 ranks" run six 6 short --no-timing
 
