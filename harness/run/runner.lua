@@ -10,6 +10,7 @@ local jobs = require "longhaul.run.jobs"
 local outlook = require "longhaul.run.outlook"
 local plan = require "longhaul.run.plan"
 local progress = require "longhaul.run.progress"
+local provenance = require "longhaul.run.provenance"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local ranks = require "longhaul.run.ranks"
@@ -149,7 +150,8 @@ local function measured_before(left, sweep)
   local seconds, bytes = {}, {}
   for _, run in ipairs(ranks.first and left or {}) do
     local id = run.identity.configuration
-    local record = sweep.results:last_done(id, sweep.machine.cpu)
+    local name = provenance.machine_name(sweep.machine, run.device)
+    local record = sweep.results:last_done(id, name)
     if record then
       seconds[id], bytes[id] = tonumber(record.wall_time_s),
         jobs.need_of(tonumber(record.peak_memory_bytes))

@@ -2,12 +2,14 @@
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local forecast = require "longhaul.run.forecast"
 local identity = require "longhaul.run.identity"
 local outlook = require "longhaul.run.outlook"
 local plan = require "longhaul.run.plan"
 local runner = require "longhaul.run.runner"
 local script = require "longhaul.script"
 local store = require "longhaul.run.store"
+local training = require "longhaul.run.training"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -107,6 +109,33 @@ t.test("a forced run that cannot begin leaves the finished one as it is", functi
   local results = store.at(folder, "chain")
   t.equal(results:find(kept.run_id).status, "done")
   t.equal(results:find(kept.run_id).date, kept.date)
+end)
+
+t.test("what is left is told by a finished run on the same GPU", function()
+  local bench = load(base:gsub('"base"', '"on a GPU"'))
+  local on_gpu, results = setmetatable({ device = "cuda" }, { __index = settings }), store.at(folder, "chain")
+  local name, new, train = core.device_name, forecast.new, training.run
+  local known
+  function core.device_name() return "a GPU" end
+  function forecast.new(total, left, seconds, later)
+    known = seconds[left[1].identity.configuration]
+    return new(total, left, seconds, later)
+  end
+  function training.run() return "done" end
+  local planned = plan.of(bench, on_gpu)[1]
+  plan.identify(planned.shared)
+  local function finished_on(machine)
+    results:put { run_id = "of another seed", configuration = planned.identity.configuration, identity = 1, row = "a",
+      dataset = "b", seed = 2, scale = "smoke", device = "cuda", status = "done", machine = machine, wall_time_s = 12 }
+    known = nil
+    t.equal(runner.run(bench, on_gpu), 0)
+    return known
+  end
+  local cpu = core.machine().cpu
+  t.equal(finished_on(cpu .. " with a GPU"), 12)
+  t.equal(finished_on(cpu), nil)
+  core.device_name, forecast.new, training.run = name, new, train
+  results:forget "of another seed"
 end)
 
 local too_fast = [[
