@@ -91,7 +91,7 @@ static int clock_now(lua_State *lua) {
     return 1;
 }
 
-/* cpu_time() -> seconds of the processors, seconds of this process, processors
+/* cpu_time() -> seconds of the processors, seconds of this process, processors, their name
  * (harness/run/cpu_time.h); nothing where the system does not say. */
 static int cpu_time(lua_State *lua) {
     lh_cpu_time now;
@@ -102,7 +102,8 @@ static int cpu_time(lua_State *lua) {
     lua_pushnumber(lua, now.machine);
     lua_pushnumber(lua, now.process);
     lua_pushinteger(lua, now.processors);
-    return 3;
+    lua_pushstring(lua, now.place);
+    return 4;
 }
 
 /* sleep(seconds): less when a signal comes. */

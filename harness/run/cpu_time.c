@@ -55,7 +55,7 @@ static double busy_ticks(const char *line) {
 }
 
 lh_status lh_cpu_time_read(lh_cpu_time *out) {
-    char allowed[1024], line[512];
+    char allowed[1024], host[64] = "", line[512];
     struct timespec own;
     *out = (lh_cpu_time){0};
     read_allowed(allowed, sizeof allowed);
@@ -70,6 +70,8 @@ lh_status lh_cpu_time_read(lh_cpu_time *out) {
     (void)fclose(file);
     if (out->processors == 0 || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own) != 0)
         return lh_fail(LH_EIO, "/proc/stat names no processor of this process");
+    (void)gethostname(host, sizeof host - 1);
+    (void)snprintf(out->place, sizeof out->place, "%s %s", host, allowed);
     out->machine /= (double)sysconf(_SC_CLK_TCK);
     out->process = (double)own.tv_sec + 1e-9 * (double)own.tv_nsec;
     return LH_OK;

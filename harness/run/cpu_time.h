@@ -8,9 +8,10 @@
  * them: that of `machine` less that of `process` is what other processes used, and what a
  * hypervisor gave to other machines. */
 typedef struct lh_cpu_time {
-    double machine; /* all work on the processors that this process may use */
-    double process; /* of this process, all threads */
-    int processors; /* how many it may use */
+    double machine;   /* all work on the processors that this process may use */
+    double process;   /* of this process, all threads */
+    int processors;   /* how many it may use */
+    char place[1152]; /* the machine and these processors by name: who has the same shares them */
 } lh_cpu_time;
 
 /* Fails: LH_EIO where the system does not say (no /proc). */

@@ -1,5 +1,6 @@
 -- How others use the machine while something is measured on it.
 local core = require "longhaul.core"
+local ranks = require "longhaul.run.ranks"
 
 local others = {}
 
@@ -13,19 +14,36 @@ function others.are_busy(used, seconds, processors)
   return used > processors * (busy_share * seconds + ticks)
 end
 
+-- What was spent by the ranks that share this one's processors, itself among them, and how many they
+-- are.
+local function spent_at(place, spent)
+  local number, sum, count = tonumber(core.hash(place):sub(1, 12), 16), 0, 0
+  local places, all = ranks.each(number), ranks.each(spent)
+  for i, other in ipairs(places) do
+    if other == number then sum, count = sum + all[i], count + 1 end
+  end
+  return sum, count
+end
+
 --- What `work` gives, and what others used meanwhile: { load = processors, busy = "yes" or "no" },
---- both "" where the system does not say. `add` (nil: nothing is) sums what ranks beside this one
---- used: they are not others.
-function others.watch(work, add)
-  local start, machine, own, processors = core.clock(), core.cpu_time()
+--- both "" where the system does not say. `together`: all ranks do the work, and none of them is
+--- another: each looks at its own processors, and one that finds them busy is enough.
+function others.watch(work, together)
+  local start, machine, own, processors, place = core.clock(), core.cpu_time()
   local result = work()
   local seconds = core.clock() - start
   local machine_after, own_after = core.cpu_time()
-  local spent = machine_after and own_after - own or 0
-  if add then spent = add(spent) end
-  if not machine or not machine_after then return result, { load = "", busy = "" } end
+  local known = machine ~= nil and machine_after ~= nil
+  local spent, count = known and own_after - own or 0, 1
+  if together then
+    known = not core.any_rank(not known)
+    spent, count = spent_at(place or "", spent)
+  end
+  if not known then return result, { load = "", busy = "" } end
   local used = math.max(0, machine_after - machine - spent)
   local busy = others.are_busy(used, seconds, processors)
+  -- processors that several ranks share count once
+  if together then used, busy = core.sum_ranks(used / count), core.any_rank(busy) end
   return result, { load = used / seconds, busy = busy and "yes" or "no" }
 end
 

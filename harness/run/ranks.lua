@@ -27,6 +27,13 @@ function ranks.together(f, ...)
   return result
 end
 
+--- The number of each rank, in their order, on every rank.
+function ranks.each(number)
+  local all = {}
+  for i = 1, ranks.size do all[i] = core.sum_ranks(i == ranks.rank + 1 and number or 0) end
+  return all
+end
+
 --- Whether a rank has ended, so that nothing can be agreed on any more.
 function ranks.lost() return (select(3, core.ranks())) end
 

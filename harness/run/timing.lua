@@ -152,7 +152,7 @@ local function time_part(part, settings)
   local good, times, seen = pcall(function()
     for i, run in ipairs(part) do sessions[i] = settings.open(run) end
     local times, seen = others.watch(
-      function() return core.time_steps(sessions, plan[1], plan[2]) end, core.sum_ranks)
+      function() return core.time_steps(sessions, plan[1], plan[2]) end, true)
     describe(part, sessions, times)
     return times, seen
   end)

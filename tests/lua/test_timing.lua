@@ -8,6 +8,7 @@ local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
 local lh = require "longhaul"
 local others = require "longhaul.run.others"
+local ranks = require "longhaul.run.ranks"
 local results = require "longhaul.report.results"
 local runner = require "longhaul.run.runner"
 local runs = dofile "tests/lua/runs.lua"
@@ -549,6 +550,35 @@ t.test("busy is when others use more than a tenth of the processors", function()
     "two processors for five seconds")
   t.check(not others.are_busy(7.5, 5, 16) and others.are_busy(8.5, 5, 16), "sixteen")
   t.check(not others.are_busy(0.04, 0.01, 2), "less than the system's clock can tell")
+end)
+
+-- What a rank finds that spends `own` of the second for which its processors were `used`,
+-- beside another rank that spends 0.9 at `beside`.
+local function found_by_rank(own, used, beside)
+  local kept = { clock = core.clock, cpu_time = core.cpu_time, each = ranks.each }
+  local now = 0
+  core.clock = function() return now end
+  core.cpu_time = function() return now * used, now * own, 1, "here" end
+  local calls = 0
+  function ranks.each(number)
+    calls = calls + 1
+    return { number, calls == 1 and (beside == "here" and number or number + 1) or 0.9 }
+  end
+  local _, seen = others.watch(function() now = 1 end, true)
+  core.clock, core.cpu_time, ranks.each = kept.clock, kept.cpu_time, kept.each
+  return seen
+end
+
+t.test("a rank is beside those that share its processors, and others are beside it", function()
+  local seen = found_by_rank(0.4, 1, "elsewhere")
+  t.equal(seen.busy, "yes")
+  t.near(seen.load, 0.6, 1e-9)
+  seen = found_by_rank(0.9, 1.8, "here")
+  t.equal(seen.busy, "no")
+  t.near(seen.load, 0, 1e-9)
+  seen = found_by_rank(0.1, 1.5, "here")
+  t.equal(seen.busy, "yes")
+  t.near(seen.load, 0.25, 1e-9) -- each of the two says a half of what both see
 end)
 
 -- ---- the real thing ----

@@ -50,4 +50,5 @@ TEST(time_of_processors_grows_with_work) {
     } while (after.process < before.process + 0.3);
     CHECK(after.machine >= before.machine + 0.2);
     CHECK(before.processors >= 1 && before.processors == after.processors);
+    CHECK(strlen(before.place) > 1 && strcmp(before.place, after.place) == 0);
 }
