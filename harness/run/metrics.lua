@@ -109,7 +109,7 @@ local lines = {
   { "mfu", "MFU", digits = 3, better = "max", kind = "cost", from = "timing", shared = true,
     says = "model FLOPs "
     .. "utilisation: three forward passes' FLOPs a step over its median time, as a share of the "
-      .. "machine's matrix rate" },
+      .. "machine's matrix rate; empty where that comes out above 1" },
   { "peak_memory_bytes", "peak memory, MiB", unit = "byte", format = mebibytes, better = "min",
     kind = "cost",
     from = "timing", shared = true, pooled = "max", says = "of a training step" },

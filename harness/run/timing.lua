@@ -128,19 +128,28 @@ end
 -- ---- measuring ----
 
 --- Model FLOPs utilisation of a session's steps. Backward costs twice a forward pass; what
---- checkpoints and reversible layers compute again is not counted.
+--- checkpoints and reversible layers compute again is not counted. Nil where it is above 1: then the
+--- rate of matrix products was measured too low, as on a machine that others used just then.
 function timing.utilisation(flops_per_token, time)
-  return 3 * flops_per_token * time.tokens_per_step / (time.median_ms / 1000) / time.matrix_rate
+  local mfu = 3 * flops_per_token * time.tokens_per_step / (time.median_ms / 1000) / time.matrix_rate
+  return mfu <= 1 and mfu or nil
 end
 
--- What is told of each session beside its times: memory, and the rate of matrix products that its
--- steps have for themselves, which is measured once for each precision of the round.
-local function describe(part, sessions, times)
-  local rates = {}
+-- The times of the sessions' steps, and the rate of matrix products that they have for themselves, which
+-- is measured once for each precision of the round.
+local function measure_part(part, sessions, plan)
+  local times, rates = core.time_steps(sessions, plan[1], plan[2]), {}
   for i, session in ipairs(sessions) do
     local precision = part[i].row.train:option "precision"
     rates[precision] = rates[precision] or core.sum_ranks(session:matrix_rate())
     times[i].matrix_rate = rates[precision]
+  end
+  return times
+end
+
+-- What follows from them, and memory.
+local function describe(sessions, times)
+  for i, session in ipairs(sessions) do
     times[i].mfu = timing.utilisation(session:info().flops_per_token, times[i])
     times[i].inference_memory_bytes = session:inference_memory()
   end
@@ -151,9 +160,8 @@ local function time_part(part, settings)
   local plan = protocol[settings.scale]
   local good, times, seen = pcall(function()
     for i, run in ipairs(part) do sessions[i] = settings.open(run) end
-    local times, seen = others.watch(
-      function() return core.time_steps(sessions, plan[1], plan[2]) end, true)
-    describe(part, sessions, times)
+    local times, seen = others.watch(function() return measure_part(part, sessions, plan) end, true)
+    describe(sessions, times)
     return times, seen
   end)
   for _, session in ipairs(sessions) do session:close() end

@@ -383,6 +383,7 @@ t.test("utilisation is the model's FLOPs over those that products could have", f
   -- 3 * 2000 FLOP * 50 tokens in 0.01 s are 30 MFLOP/s, a quarter of 120
   t.near(timing.utilisation(2000, { tokens_per_step = 50, median_ms = 10, matrix_rate = 120e6 }),
     0.25, 1e-15)
+  t.equal(timing.utilisation(2000, { tokens_per_step = 50, median_ms = 10, matrix_rate = 29e6 }), nil)
 end)
 
 t.test("a machine is busy when others use more of it than its clock can err", function()

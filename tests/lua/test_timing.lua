@@ -545,6 +545,22 @@ t.test("a round on a busy machine is marked, and measured again when the machine
   t.equal(#measure(made), 0)
 end))
 
+t.test("others that come while products are measured make a round busy", playing(function()
+  local made = prepared("burst", { "a 1", "b 2" })
+  local open = measure_settings(made).open
+  measure(made, { open = function(run)
+    local session = open(run)
+    function session.matrix_rate()
+      played.load = 1.5
+      core.sleep(10)
+      played.load = 0
+      return 1e9
+    end
+    return session
+  end })
+  t.equal(rounds("burst")[1].busy, "yes")
+end))
+
 t.test("busy is when others use more than a tenth of the processors", function()
   t.check(not others.are_busy(0.9, 5, 2) and others.are_busy(1.1, 5, 2),
     "two processors for five seconds")
