@@ -112,12 +112,15 @@ local lines = {
       .. "machine's matrix rate; empty where that comes out above 1" },
   { "peak_memory_bytes", "peak memory, MiB", unit = "byte", format = mebibytes, better = "min",
     kind = "cost",
-    from = "timing", shared = true, pooled = "max", says = "of a training step" },
+    from = "timing", shared = true, pooled = "max",
+    says = "of a training step: the most that tensors hold at once, without the kernels' workspace, "
+      .. "where scans keep the states of their chunks" },
   { "inference_memory_bytes", "inference memory, MiB", unit = "byte", format = mebibytes,
     better = "min", kind = "cost",
     from = "timing", shared = true, pooled = "max",
       says = "the most in use at once while batches of the training shape "
-      .. "are evaluated: parameters, carried state, activations; no gradients, no optimiser state" },
+      .. "are evaluated: parameters, carried state, activations; no gradients, no optimiser state; "
+      .. "without workspace, too" },
   { "wall_time_s", "training time", unit = "s", format = quantity.duration, better = "min",
     kind = "cost", from = "run",
     shared = true, says = "of training, over restarts" },
