@@ -5,16 +5,24 @@ local summary = require "longhaul.report.summary"
 
 local provenance = {}
 
-local function threads_of(count) return ("%s thread%s"):format(count, count == "1" and "" or "s") end
+local function count_of(count, unit) return ("%s %s%s"):format(count, unit, count == "1" and "" or "s") end
+
+-- Old rows, which do not say, are of one process.
+local function ranks_of(record)
+  local ranks = tostring(record.ranks or "")
+  return ranks ~= "" and ranks or "1"
+end
 
 -- A run whose configuration was timed on another machine than trained it, or with another number of
--- threads, and on which: "AMD EPYC, 2 threads", or the threads alone.
+-- threads or ranks, and on which: "AMD EPYC, 2 threads", or the threads alone.
 local function with_timed(run, time)
-  local threads, machine = tostring(time.threads or ""), time.machine or ""
+  local threads, machine, ranks = tostring(time.threads or ""), time.machine or "", ranks_of(time)
   local elsewhere = machine ~= "" and machine ~= run.machine
-  if not elsewhere and threads == tostring(run.threads) then return run end
+  local is_shared = ranks ~= ranks_of(run)
+  if not elsewhere and not is_shared and threads == tostring(run.threads) then return run end
   local on = { elsewhere and machine or nil }
-  if threads ~= "" then on[#on + 1] = threads_of(threads) end
+  if threads ~= "" then on[#on + 1] = count_of(threads, "thread") end
+  if is_shared or ranks ~= "1" then on[#on + 1] = count_of(ranks, "rank") end
   return setmetatable({ timed_on = table.concat(on, ", ") }, { __index = run })
 end
 
@@ -61,9 +69,10 @@ end
 local function machine_of(runs)
   local machine, threads = summary.different(runs, "machine", 2),
     summary.different(runs, "threads", 3)
-  local timed = summary.different(runs, "timed_on", 3)
+  local ranks, timed = summary.different(runs, "ranks", 3), summary.different(runs, "timed_on", 3)
   if machine == "" then machine = "an unknown machine" end
-  if threads ~= "" then machine = ("%s, %s"):format(machine, threads_of(threads)) end
+  if threads ~= "" then machine = ("%s, %s"):format(machine, count_of(threads, "thread")) end
+  if ranks ~= "" and ranks ~= "1" then machine = ("%s, %s"):format(machine, count_of(ranks, "rank")) end
   return timed ~= "" and ("%s (step times: %s)"):format(machine, timed) or machine
 end
 
@@ -71,8 +80,8 @@ end
 --- 2026-11-22."; nil where there are no runs.
 function provenance.sentence(runs)
   if #runs == 0 then return nil end
-  local groups = csv.groups(runs, { "data", "machine", "threads", "timed_on", "code_version",
-    "dirty" })
+  local groups = csv.groups(runs, { "data", "machine", "threads", "ranks", "timed_on",
+    "code_version", "dirty" })
   local unlike = {}
   for i, alike in ipairs(groups) do unlike[i] = alike[1] end
   local data = summary.different(unlike, "data", 4)

@@ -92,8 +92,8 @@ end
 
 -- ---- the columns of runs.csv ----
 
--- The metrics of a round. Memory does not depend on who else runs: the latest round of any kind has
--- it.
+-- The metrics of a round. Memory does not depend on who else runs, but on how many ranks share a batch:
+-- of the rounds with as many as that whose times count the latest has it.
 local times, memory, is_time = {}, {}, {}
 
 for _, name in ipairs(metrics.columns_from "timing") do
@@ -104,10 +104,18 @@ end
 --- Whether a metric is a time of a row by itself: step_time_ms, tokens_per_second ...
 function step_times.is_time(metric) return is_time[metric] == true end
 
+-- Of records, the latest first, that whose memory is shown beside the times of `timed` (nil: no times).
+local function of_memory(list, timed)
+  for _, record in ipairs(list) do
+    if not timed or record.ranks == timed.ranks then return record end
+  end
+end
+
 -- What a run of the configuration shows of its rounds.
 local function columns_of(self, configuration, baseline)
-  local shown, list, latest = {}, self.of[configuration] or {}, self:latest(configuration)
-  for _, name in ipairs(list[1] and memory or {}) do shown[name] = list[1][name] end
+  local shown, latest = {}, self:latest(configuration)
+  local held = of_memory(self.of[configuration] or {}, latest)
+  for _, name in ipairs(held and memory or {}) do shown[name] = held[name] end
   for _, name in ipairs(latest and times or {}) do shown[name] = latest[name] end
   if baseline then
     local ratio = self:ratio(configuration, baseline)

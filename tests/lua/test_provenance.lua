@@ -80,8 +80,8 @@ end)
 t.test("machine and threads of step times stand there where others trained", function()
   local group = { configuration = "c", done = { { machine = "m", threads = "1", data = "d", code_version = "c",
     dirty = "no", date = "2026-01-01", seed = "1" } } }
-  local function line(threads, machine, busy)
-    local time = threads and { threads = threads, machine = machine } or nil
+  local function line(threads, machine, busy, ranks)
+    local time = threads and { threads = threads, machine = machine, ranks = ranks } or nil
     local times = { latest = function(_, configuration)
       if busy then return nil, "was timed on a busy machine only", time end
       return configuration == "c" and time or nil
@@ -93,9 +93,23 @@ t.test("machine and threads of step times stand there where others trained", fun
   t.contains(line("2", "m"), "m, 1 thread (step times: 2 threads)")
   t.contains(line("1", "other"), "m, 1 thread (step times: other, 1 thread)")
   t.contains(line("2", "other", "shown"), "m, 1 thread (step times: other, 2 threads)")
+  group.done[1].ranks = "1"
+  t.contains(line("1", "m", nil, "2"), "m, 1 thread (step times: 1 thread, 2 ranks)")
+  t.check(not line("1", "m", nil, "1"):find("rank", 1, true))
+  group.done[1].ranks = "2"
+  t.contains(line("1", "m", nil, "1"), "m, 1 thread, 2 ranks (step times: 1 thread, 1 rank)")
+  group.done[1].ranks = nil
   for _, same in ipairs { line("1"), line("1", "m"), line(false), line("2", "other", "hidden") } do
     t.check(not same:find("step times", 1, true), same)
   end
+end)
+
+t.test("a sentence names ranks where there were several", function()
+  local run = { data = "d", machine = "m", threads = "1", ranks = "1", date = "2026-01-01", code_version = "c" }
+  local shared = setmetatable({ ranks = "4" }, { __index = run })
+  t.contains(provenance.sentence { run }, "on m, 1 thread, code c")
+  t.contains(provenance.sentence { shared }, "on m, 1 thread, 4 ranks, code c")
+  t.contains(provenance.sentence { run, shared }, "on m, 1 thread, 1; 4 ranks, code c")
 end)
 
 t.test("a sentence names every machine of step times, whichever run is the first", function()

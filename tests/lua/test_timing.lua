@@ -283,6 +283,24 @@ t.test("runs show the memory of the latest round, busy or not, and the times of 
   t.equal(rows[1].step_time_ms, "2")
 end)
 
+t.test("memory is that of as many ranks as the times", function()
+  local rows = { { configuration = "a" } }
+  step_times.project({
+    timings = function(_, read)
+      return read {
+        { round = "1", configuration = "a", date = "2026-01-01", ranks = "1", peak_memory_bytes = "100",
+          step_time_ms = "1", busy = "no" },
+        { round = "2", configuration = "a", date = "2026-01-02", ranks = "2", peak_memory_bytes = "50",
+          step_time_ms = "2", busy = "yes" },
+      }
+    end,
+    rows = function() return rows end,
+    update = function(_, change) change(rows) end,
+  }, {})
+  t.equal(rows[1].peak_memory_bytes, "100")
+  t.equal(rows[1].step_time_ms, "1")
+end)
+
 t.test("a time of an unknown load is none of an idle machine", function()
   local made = read_rounds {
     { round = "1", configuration = "a", date = "2026-01-01", step_time_ms = 1, load = "", busy = "" },
