@@ -46,6 +46,7 @@ struct lh_device {
     const lh_device_copies *copies; /* optional */
     void (*close)(lh_device *);
     const char *name;       /* "NVIDIA H100 80GB HBM3"; NULL: the processor */
+    int64_t memory_bytes;   /* that were free on a GPU when it was opened */
     unsigned char uuid[16]; /* the same GPU has the same in every process; the processor has none */
 };
 

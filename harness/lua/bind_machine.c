@@ -31,13 +31,14 @@ static void set_integer(lua_State *lua, const char *name, int64_t value) {
     lua_setfield(lua, -2, name);
 }
 
-/* machine() -> {cpu, system, blas, kernels, cores, threads, memory_bytes, version, dirty, compiler,
+/* machine() -> {cpu, host, system, blas, kernels, cores, threads, memory_bytes, version, dirty, compiler,
  * compiler_flags, share}. */
 static int machine(lua_State *lua) {
     lh_machine m = {0};
     lh_lua_check(lua, lh_machine_describe(&m));
     lua_newtable(lua);
     set_text(lua, "cpu", m.cpu);
+    set_text(lua, "host", m.host);
     set_text(lua, "system", m.system);
     set_text(lua, "blas", m.blas);
     set_text(lua, "kernels", m.kernels);
@@ -81,6 +82,16 @@ static int device_name(lua_State *lua) {
     lh_device *device = NULL;
     lh_lua_check(lua, lh_pool_open_device(luaL_checkstring(lua, 1), &device));
     lua_pushstring(lua, device->name);
+    lh_device_close(device);
+    return 1;
+}
+
+/* device_memory(device) -> bytes that sessions on it could still take. */
+static int device_memory(lua_State *lua) {
+    lh_device *device = NULL;
+    lh_lua_check(lua, lh_pool_open_device(luaL_checkstring(lua, 1), &device));
+    const bool is_cpu = device->kind == LH_CPU;
+    lua_pushinteger(lua, is_cpu ? lh_memory_available() : device->memory_bytes);
     lh_device_close(device);
     return 1;
 }
@@ -357,6 +368,7 @@ const luaL_Reg lh_lua_machine[] = {{"machine", machine},
                                    {"check_device", check_device},
                                    {"device_name", device_name},
                                    {"clock", clock_now},
+                                   {"device_memory", device_memory},
                                    {"cpu_time", cpu_time},
                                    {"sleep", sleep_seconds},
                                    {"terminal_width", terminal_width},

@@ -96,6 +96,7 @@ lh_status lh_machine_describe(lh_machine *out) {
     read_cpu(out->cpu, sizeof out->cpu, name.machine);
     (void)snprintf(out->system, sizeof out->system, "%.40s %.60s %.40s", name.sysname, name.release,
                    name.machine);
+    (void)snprintf(out->host, sizeof out->host, "%.64s", name.nodename);
     read_blas(out->blas, sizeof out->blas);
     out->cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     out->threads = lh_cpu_threads();

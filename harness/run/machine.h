@@ -6,6 +6,7 @@
 
 typedef struct lh_machine {
     char cpu[128];       /* "AMD EPYC" */
+    char host[72];       /* "node7" */
     char system[160];    /* "Linux 6.1.0 x86_64" */
     char blas[128];      /* "OpenBLAS 0.3.21 Cooperlake" */
     const char *kernels; /* "cpu-avx512" */

@@ -17,10 +17,9 @@ end
 -- What was spent by the ranks that share this one's processors, itself among them, and how many they
 -- are.
 local function spent_at(place, spent)
-  local number, sum, count = tonumber(core.hash(place):sub(1, 12), 16), 0, 0
-  local places, all = ranks.each(number), ranks.each(spent)
-  for i, other in ipairs(places) do
-    if other == number then sum, count = sum + all[i], count + 1 end
+  local sum, count, alike, all = 0, 0, ranks.alike(place), ranks.each(spent)
+  for i, shares in ipairs(alike) do
+    if shares then sum, count = sum + all[i], count + 1 end
   end
   return sum, count
 end

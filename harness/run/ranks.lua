@@ -34,6 +34,21 @@ function ranks.each(number)
   return all
 end
 
+--- Whether each rank says the same text as this one, in their order; on every rank.
+function ranks.alike(text)
+  local number = tonumber(core.hash(text):sub(1, 12), 16)
+  local all = ranks.each(number)
+  for i, other in ipairs(all) do all[i] = other == number end
+  return all
+end
+
+--- How many ranks this machine has; on every rank.
+function ranks.near()
+  local count = 0
+  for _, here in ipairs(ranks.alike(core.machine().host)) do count = count + (here and 1 or 0) end
+  return count
+end
+
 --- Whether a rank has ended, so that nothing can be agreed on any more.
 function ranks.lost() return (select(3, core.ranks())) end
 

@@ -24,7 +24,7 @@ local protocol = {
 --- How many steps of a row are taken at a scale.
 function timing.steps(scale) return protocol[scale][1] + protocol[scale][2] end
 
--- One part never holds more sessions than this, or more than this share of the memory.
+-- One part never holds more sessions than this, or more than this share of the memory that is free.
 local most, share = 48, 0.5
 
 -- ---- what is to be timed ----
@@ -100,8 +100,15 @@ local function state_of(list, group, known, settings)
   return state
 end
 
+-- Bytes that the sessions of a rank could take on a device: of a processor's memory the ranks of the
+-- machine have a part each, while each has a GPU of its own.
+local function memory_on(device)
+  local near = ranks.near()
+  return core.device_memory(device) // (device == "cpu" and near or 1)
+end
+
 -- The runs in parts that fit into memory; the baselines are in each.
-local function parts_of(list, group, bytes, settings)
+local function parts_of(list, group, bytes, memory)
   local bases, parts, base_bytes, used = {}, {}, 0, math.huge
   local function size_of(run) return bytes[run.identity.configuration] or 0 end
   for _, run in ipairs(list) do
@@ -113,7 +120,7 @@ local function parts_of(list, group, bytes, settings)
   for _, run in ipairs(list) do
     if not group.is_base[run.identity.configuration] then
       if #parts == 0 or #parts[#parts] >= most
-        or used + size_of(run) > share * settings.machine.memory_bytes then
+        or used + size_of(run) > share * memory then
         parts[#parts + 1] = { table.unpack(bases) }
         used = base_bytes
       end
@@ -201,7 +208,7 @@ local function say(...) io.stderr:write((...):format(select(2, ...)), "\n") end
 
 -- The parts to time: a line per part with the places of its runs in the group. Rank 0 has read the
 -- results, and every rank must time the same.
-local function choose_parts(group, results, settings)
+local function choose_parts(group, results, settings, memory)
   local place, lines, bytes = {}, {}, memory_of(results)
   for i, run in ipairs(group) do place[run] = i end
   local list = able(group, bytes)
@@ -217,7 +224,7 @@ local function choose_parts(group, results, settings)
       return ""
     end
   end
-  for i, part in ipairs(parts_of(list, group, bytes, settings)) do
+  for i, part in ipairs(parts_of(list, group, bytes, memory)) do
     local places = {}
     for k, run in ipairs(part) do places[k] = place[run] end
     lines[i] = table.concat(places, " ")
@@ -252,7 +259,8 @@ end
 function timing.measure(runs, results, settings)
   local groups = groups_of(runs, settings.bases)
   for _, group in ipairs(groups) do
-    local text = ranks.decide(function() return choose_parts(group, results, settings) end)
+    local memory = memory_on(group[1].device)
+    local text = ranks.decide(function() return choose_parts(group, results, settings, memory) end)
     for i, part in ipairs(read_parts(group, text)) do
       if ranks.first then
         say("timing steps: %d rows of %s, interleaved%s", #part, group.dataset, i > 1

@@ -181,10 +181,13 @@ static lh_status open_blas(cuda_device *device) {
 
 static lh_status open_parts(cuda_device *device, int number) {
     int count = 0;
+    size_t left = 0, all = 0;
     LH_CUDA_TRY(LH_CUDA(cudaGetDeviceCount(&count)));
     LH_CUDA_TRY(LH_CUDA(cudaSetDevice(number % count)));
     LH_CUDA_TRY(LH_CUDA(cudaGetDeviceProperties(&device->properties, number % count)));
+    LH_CUDA_TRY(LH_CUDA(cudaMemGetInfo(&left, &all)));
     device->base.name = device->properties.name;
+    device->base.memory_bytes = (int64_t)left;
     memcpy(device->base.uuid, device->properties.uuid.bytes, sizeof device->base.uuid);
     LH_CUDA_TRY(LH_CUDA(cudaStreamCreateWithFlags(&device->stream.stream, cudaStreamNonBlocking)));
     LH_CUDA_TRY(LH_CUDA(cudaMalloc((void **)&device->stream.fault, sizeof *device->stream.fault)));

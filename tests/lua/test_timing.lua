@@ -392,7 +392,7 @@ local function play()
 end
 
 local machine = lh.merged(core.machine(),
-  { cpu = "test", threads = 2, memory_bytes = 2 ^ 40, version = "v1" })
+  { cpu = "test", threads = 2, version = "v1" })
 
 local function measure_settings(bench, more)
   local bases = {}
@@ -439,7 +439,7 @@ end
 
 local real = { time_steps = core.time_steps, clock = core.clock, sleep = core.sleep,
   cpu_time = core.cpu_time,
-  device_name = core.device_name }
+  device_name = core.device_name, device_memory = core.device_memory }
 
 -- With played sessions; what is measured goes into a log of its own.
 local function playing(body)
@@ -451,6 +451,7 @@ local function playing(body)
       { __index = { write = function(_, ...) said[#said + 1] = table.concat { ... } end } })
     played.load = 0
     function core.device_name() return "a GPU" end
+    function core.device_memory() return 2 ^ 40 end
     local good, message = pcall(body, said)
     for name, value in pairs(real) do core[name] = value end
     io.stderr = stderr
@@ -496,8 +497,8 @@ end))
 t.test("what does not fit into memory is timed in parts, the baseline in each", playing(function()
   local made = prepared("parts", { "x 1", "base 2", "y 3", "z 4" }, 100)
   made.tables[1].baseline = "base 2"
-  local parts = measure(made, { machine = lh.merged(machine, { memory_bytes = 500 }) })
-  t.equal(table.concat(parts, "; "), "base 2, x 1; base 2, y 3; base 2, z 4")
+  core.device_memory = function() return 500 end
+  t.equal(table.concat(measure(made), "; "), "base 2, x 1; base 2, y 3; base 2, z 4")
   local seen = {}
   for _, record in ipairs(rounds "parts") do
     seen[record.round] = (seen[record.round] or "") .. record.row .. ","
@@ -508,6 +509,20 @@ t.test("what does not fit into memory is timed in parts, the baseline in each", 
     count = count + 1
   end
   t.equal(count, 3)
+end))
+
+t.test("ranks of a machine share its memory, and have a GPU each", playing(function()
+  local made, near = prepared("shared", { "base 2", "x 1", "y 3" }, 100), ranks.near
+  function ranks.near() return 2 end
+  core.device_memory = function(device) return device == "cpu" and 1000 or 700 end
+  local parts = table.concat(measure(made), "; ")
+  for _, label in ipairs { "base 2", "x 1", "y 3" } do
+    runs.put(folder, made, { label = label, device = "cuda", peak_memory_bytes = 100 })
+  end
+  local on_gpu = table.concat(measure(made, nil, "cuda"), "; ")
+  ranks.near = near
+  t.equal(parts, "base 2, x 1; base 2, y 3")
+  t.equal(on_gpu, "base 2, x 1, y 3")
 end))
 
 t.test("every table's baseline is in the round, one that --only leaves out as well",

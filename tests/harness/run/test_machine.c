@@ -14,6 +14,7 @@ TEST(the_machine_describes_itself) {
     CHECK_CONTAINS(machine.kernels, "cpu-");
     CHECK_EQ_INT(machine.cores, sysconf(_SC_NPROCESSORS_ONLN));
     CHECK(machine.threads >= 1);
+    CHECK(strlen(machine.host) > 0);
     CHECK(machine.memory_bytes > (int64_t)64 << 20);
 }
 
