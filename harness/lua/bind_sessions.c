@@ -59,13 +59,15 @@ static lh_status is_highest_best(void *context, const char *metric, bool *highes
                    metric);
 }
 
-/* All ranks of the run make the session together.
- * session{model, task, train, seed, device} -> session; the first three are options. */
+/* All ranks of the run make the session together, unless one makes it `alone`.
+ * session{model, task, train, seed, device, alone} -> session; the first three are options. */
 static int session_create(lua_State *lua) {
     luaL_checktype(lua, 1, LUA_TTABLE);
     const lh_lua_options *model = lh_lua_options_field(lua, 1, "model"),
                          *task = lh_lua_options_field(lua, 1, "task"),
                          *train = lh_lua_options_field(lua, 1, "train");
+    lua_getfield(lua, 1, "alone");
+    const bool alone = lua_toboolean(lua, -1);
     lua_getfield(lua, 1, "seed");
     const lh_session_spec spec = {.model = model->model,
                                   .model_options = model->values,
@@ -74,7 +76,7 @@ static int session_create(lua_State *lua) {
                                   .train_options = train->values,
                                   .seed = (uint64_t)luaL_checkinteger(lua, -1),
                                   .device = lh_lua_field(lua, 1, "device"),
-                                  .ranks = lh_ranks(),
+                                  .ranks = alone ? NULL : lh_ranks(),
                                   .is_highest_best = is_highest_best,
                                   .context = lua};
     lh_session **slot = lua_newuserdatauv(lua, sizeof *slot, 0);

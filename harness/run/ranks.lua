@@ -13,6 +13,16 @@ function ranks.decide(decide)
   return core.share_text(ranks.first and decide() or "")
 end
 
+--- The same where `decide` may fail: then it does on every rank.
+function ranks.decide_or_fail(decide)
+  local text = ranks.decide(function()
+    local good, result = pcall(decide)
+    return (good and "+" or "-") .. tostring(result)
+  end)
+  if text:sub(1, 1) == "-" then error(text:sub(2), 0) end
+  return text:sub(2)
+end
+
 --- Whether rank 0 finds the file.
 function ranks.exists(path)
   return ranks.decide(function() return core.exists(path) and "yes" or "no" end) == "yes"

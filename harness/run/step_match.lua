@@ -4,19 +4,26 @@
 -- cache folder, until somebody removes it.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local others = require "longhaul.run.others"
+local provenance = require "longhaul.run.provenance"
+local ranks = require "longhaul.run.ranks"
 
-local step_match = {}
+--- `device`: what the script's rows are run on.
+local step_match = { device = "cpu" }
 
-local columns = { "key", "machine", "threads", "class", "options", "task", "step_time_ms", "changes",
+local needed = { "key", "machine", "threads", "class", "options", "task", "step_time_ms", "changes",
   "found_ms" }
+-- the processors that others used meanwhile, where that made the machine busy
+local columns = table.move({ "busy_load" }, 1, 1, #needed + 1, { table.unpack(needed) })
 
 -- Steps that are not counted, and steps whose median counts.
 local warmup, counted = 1, 5
 
---- The median of a few training steps of one session, in milliseconds. Fails as a run would.
+--- The median of a few training steps of one session, which no other rank has part in, in milliseconds.
+--- Fails as a run would.
 function step_match.cost(model, task, train)
   local session <close> = core.session { model = model.options, task = task.options,
-    train = train.options, seed = 1, device = "cpu" }
+    train = train.options, seed = 1, device = step_match.device, alone = true }
   return core.time_steps({ session }, warmup, counted)[1].median_ms
 end
 
@@ -31,28 +38,45 @@ end
 
 local function record_of(model, task, train, budget)
   local machine = core.machine()
-  local record = { machine = machine.cpu, threads = tostring(machine.threads), class = model.name,
+  local name = provenance.machine_name(machine, step_match.device)
+  local record = { machine = name, threads = tostring(machine.threads), class = model.name,
     options = model.text, task = task.name .. " " .. task.text, step_time_ms = ("%.17g"):format(budget) }
   record.key = core.hash(table.concat({ record.machine, record.threads, record.class, record.options,
     record.task, train.text, record.step_time_ms }, "\n"), 16)
   return record
 end
 
---- The changes of options that meet the budget, as text: those that were found before, else what
---- `search()` finds, changes and milliseconds.
-function step_match.changes(model, task, train, budget, search)
+-- What search() finds, beside what others used meanwhile. A width of a busy machine stays as any other:
+-- the runs of a script must not be others each time that it is read.
+local function find(wanted, path, search)
+  local found, seen = others.watch(function() return { search() } end)
+  wanted.changes, wanted.found_ms = found[1], found[2]
+  if seen.busy ~= "yes" then return end
+  wanted.busy_load = seen.load
+  io.stderr:write(("match: others used %.1f processors meanwhile, so the size may be too small: it is measured again "
+    .. "once its line (key %s) is removed from %s\n"):format(seen.load, wanted.key, path))
+end
+
+local function known_or_found(model, task, train, budget, search)
   local folder, path = file_of()
   local wanted = record_of(model, task, train, budget)
   core.make_folder(folder)
   local lock <close> = core.lock(path .. ".lock")
-  local records = core.exists(path) and csv.read(path, columns) or {}
+  local records = core.exists(path) and csv.read(path, needed) or {}
   for _, record in ipairs(records) do
     if record.key == wanted.key then return record.changes end
   end
-  wanted.changes, wanted.found_ms = search()
+  find(wanted, path, search)
   records[#records + 1] = wanted
   csv.write(path, columns, records)
   return wanted.changes
+end
+
+--- The changes of options that meet the budget, as text: those that were found before, else what
+--- `search()` finds, changes and milliseconds. Rank 0 alone looks for them.
+function step_match.changes(...)
+  local asked = { ... }
+  return ranks.decide_or_fail(function() return known_or_found(table.unpack(asked)) end)
 end
 
 return step_match

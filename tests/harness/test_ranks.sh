@@ -156,6 +156,23 @@ quietly 0 "another process has the run" until_file "$lock_file.held"
 LONGHAUL_RANK_SECONDS=4 succeeds "ranks wait for it together" "bits/byte" run waits 2 chain --no-timing --only after
 quietly 0 "until it is done" wait $holder
 
+# What a step of a model takes is measured by one rank, without the others.
+cat >"$scratch/matched.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "shared"
+local task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 12, document_bytes = 2000 }, segment = 32, batch = 5 }
+local model = lh.match { lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }, task = task, step_time_ms = MS }
+bench:row { "sized", task = task, train = lh.train { steps = 1 }, model = model }
+bench:table { columns = { "bits_per_byte" } }
+return bench
+LUA
+export XDG_CACHE_HOME=$scratch/cache
+sed -i 's/MS/0.000001/' "$scratch/matched.lua"
+fails 1 "no size is so fast, on any rank" "comes no nearer" run sized 2 matched --no-timing
+sed -i 's/0.000001/8/' "$scratch/matched.lua"
+succeeds "a size by time" "[1/1] sized" run sized 2 matched --no-timing
+unset XDG_CACHE_HOME
+
 fails 2 "what is for one process" "\`longhaul run\` trains on several" on_ranks 2 bench
 fails 1 "more ranks than rows" "a batch of 5 cannot be shared by 6 ranks" run six 6 short --no-timing
 

@@ -5,6 +5,7 @@ local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
 local lh = require "longhaul"
+local others = require "longhaul.run.others"
 local step_match = require "longhaul.run.step_match"
 
 local text = lh.tasks.language_model { lh.data.text { "books", documents = 4, document_bytes = 4096 },
@@ -88,6 +89,36 @@ t.test("by the time of a step: found once, kept by machine, and near what is ask
   t.check(tried > before, "which is looked for")
   t.equal(#csv.read(folder .. "/matches.csv"), 2)
   step_match.cost = kept
+  os.execute("rm -r '" .. folder .. "'")
+end)
+
+t.test("a size for another device is another, and one of a busy machine says so", function()
+  local folder = os.tmpname()
+  os.remove(folder)
+  local kept = { cost = step_match.cost, name = core.device_name, watch = others.watch, stderr = io.stderr }
+  local cache, said, load = core.cache_folder, {}, 0
+  function core.cache_folder() return folder end
+  function core.device_name() return "a GPU" end
+  function step_match.cost(model) return model:option "width" * (step_match.device == "cpu" and 1 or 0.5) end
+  function others.watch(work) return work(), { load = load, busy = load > 0 and "yes" or "no" } end
+  io.stderr = setmetatable({}, { __index = { write = function(_, ...) said[#said + 1] = table.concat { ... } end } })
+  local options = { lh.models.slide { layers = 2, width = 32, heads = 2, window = 16 }, task = text, step_time_ms = 200 }
+  local on_cpu = lh.match(options):option "width"
+  step_match.device, load = "cuda", 1.5
+  local on_gpu = lh.match(options):option "width"
+  step_match.device, load = "cpu", 0
+  local again = lh.match(options):option "width"
+  io.stderr, step_match.cost, core.device_name, others.watch = kept.stderr, kept.cost, kept.name, kept.watch
+  core.cache_folder = cache
+  t.near(on_gpu, 2 * on_cpu, 0.1 * on_cpu)
+  t.equal(again, on_cpu)
+  local records = csv.read(folder .. "/matches.csv")
+  t.equal(#records, 2)
+  t.equal(records[1].machine, core.machine().cpu)
+  t.equal(records[1].busy_load, "")
+  t.equal(records[2].machine, core.machine().cpu .. " with a GPU")
+  t.equal(records[2].busy_load, "1.5")
+  t.contains(table.concat(said), "others used 1.5 processors meanwhile")
   os.execute("rm -r '" .. folder .. "'")
 end)
 

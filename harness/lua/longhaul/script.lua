@@ -8,6 +8,7 @@ local place = require "longhaul.report.place"
 local sandbox = require "longhaul.sandbox"
 local scale = require "longhaul.scale"
 local spec = require "longhaul.spec"
+local step_match = require "longhaul.run.step_match"
 
 local script = {}
 
@@ -41,9 +42,11 @@ local function checked(value)
 end
 
 --- Runs a Lua file and gives the experiment that it returns; nil where it returns something else,
---- as a file does that others include. `settings`: scale, set (what overrides.read gave), only, sandbox.
+--- as a file does that others include. `settings`: scale, device, set (what overrides.read gave), only,
+--- sandbox.
 function script.value(path, settings)
   scale.set(settings.scale)
+  step_match.device = settings.device or "cpu"
   overrides.set(settings.set, settings.only)
   fixed_random()
   sandbox.bound_examples(settings.sandbox)
