@@ -31,8 +31,8 @@ static void set_integer(lua_State *lua, const char *name, int64_t value) {
     lua_setfield(lua, -2, name);
 }
 
-/* machine() -> {cpu, host, system, blas, kernels, cores, threads, memory_bytes, version, dirty, compiler,
- * compiler_flags, share}. */
+/* machine() -> {cpu, host, system, blas, kernels, cores, threads, memory_bytes, version, dirty,
+ * compiler, compiler_flags, share}. */
 static int machine(lua_State *lua) {
     lh_machine m = {0};
     lh_lua_check(lua, lh_machine_describe(&m));

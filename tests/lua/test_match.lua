@@ -102,7 +102,8 @@ t.test("a size for another device is another, and one of a busy machine says so"
   function step_match.cost(model) return model:option "width" * (step_match.device == "cpu" and 1 or 0.5) end
   function others.watch(work) return work(), { load = load, busy = load > 0 and "yes" or "no" } end
   io.stderr = setmetatable({}, { __index = { write = function(_, ...) said[#said + 1] = table.concat { ... } end } })
-  local options = { lh.models.slide { layers = 2, width = 32, heads = 2, window = 16 }, task = text, step_time_ms = 200 }
+  local slide = lh.models.slide { layers = 2, width = 32, heads = 2, window = 16 }
+  local options = { slide, task = text, step_time_ms = 200 }
   local on_cpu = lh.match(options):option "width"
   step_match.device, load = "cuda", 1.5
   local on_gpu = lh.match(options):option "width"

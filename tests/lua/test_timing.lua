@@ -236,81 +236,6 @@ t.test("times of several rounds stand in no contest, and the table says so", fun
   t.check(made.rows[1].cells[2].best, "the best of a round")
 end)
 
-t.test("of two rounds of one moment the later line counts", function()
-  local made = step_times.of { timings = function(_, read)
-    return read { { round = "1", configuration = "c", date = "2026-01-01", step_time_ms = 1, busy = "no" },
-      { round = "2", configuration = "c", date = "2026-01-01", step_time_ms = 2, busy = "no" } }
-  end }
-  t.equal(made:latest("c").step_time_ms, 2)
-end)
-
--- Rounds as a store reads them.
-local function read_rounds(records)
-  return step_times.of { timings = function(_, read) return read(records) end }
-end
-
-t.test("a row is beside others in a round that has all of them", function()
-  local made = read_rounds {
-    { round = "1", configuration = "a", date = "2026-01-01" },
-    { round = "1", configuration = "b", date = "2026-01-01" },
-    { round = "1", configuration = "c", date = "2026-01-01" },
-    { round = "2", configuration = "a", date = "2026-01-02" },
-    { round = "2", configuration = "c", date = "2026-01-02" },
-  }
-  local found = made:beside("a", { "b", "c" })
-  t.equal(#found, 1)
-  t.equal(found[1].round, "1")
-  t.equal(#made:beside("a", { "c" }), 2)
-end)
-
-t.test("runs show the memory of the latest round, busy or not, and the times of the latest idle one", function()
-  local rows = { { configuration = "a" } }
-  step_times.project({
-    timings = function(_, read)
-      return read {
-        { round = "1", configuration = "a", date = "2026-01-01", peak_memory_bytes = "100",
-          step_time_ms = "1", busy = "no" },
-        { round = "2", configuration = "a", date = "2026-01-02", peak_memory_bytes = "200",
-          step_time_ms = "2", busy = "no" },
-        { round = "3", configuration = "a", date = "2026-01-03", peak_memory_bytes = "300",
-          step_time_ms = "3", busy = "yes" },
-      }
-    end,
-    rows = function() return rows end,
-    update = function(_, change) change(rows) end,
-  }, {})
-  t.equal(rows[1].peak_memory_bytes, "300")
-  t.equal(rows[1].step_time_ms, "2")
-end)
-
-t.test("memory is that of as many ranks as the times", function()
-  local rows = { { configuration = "a" } }
-  step_times.project({
-    timings = function(_, read)
-      return read {
-        { round = "1", configuration = "a", date = "2026-01-01", ranks = "1", peak_memory_bytes = "100",
-          step_time_ms = "1", busy = "no" },
-        { round = "2", configuration = "a", date = "2026-01-02", ranks = "2", peak_memory_bytes = "50",
-          step_time_ms = "2", busy = "yes" },
-      }
-    end,
-    rows = function() return rows end,
-    update = function(_, change) change(rows) end,
-  }, {})
-  t.equal(rows[1].peak_memory_bytes, "100")
-  t.equal(rows[1].step_time_ms, "1")
-end)
-
-t.test("a time of an unknown load is none of an idle machine", function()
-  local made = read_rounds {
-    { round = "1", configuration = "a", date = "2026-01-01", step_time_ms = 1, load = "", busy = "" },
-  }
-  local record, why, busy = made:latest "a"
-  t.equal(record, nil)
-  t.contains(why, "nobody knows")
-  t.equal(busy.step_time_ms, 1)
-end)
-
 t.test("the page says of a table what the table says: no reason that is none", function()
   local few = lh.experiment "timing-few"
   for _, label in ipairs { "first", "second" } do
@@ -599,35 +524,6 @@ t.test("busy is when others use more than a tenth of the processors", function()
     "two processors for five seconds")
   t.check(not others.are_busy(7.5, 5, 16) and others.are_busy(8.5, 5, 16), "sixteen")
   t.check(not others.are_busy(0.04, 0.01, 2), "less than the system's clock can tell")
-end)
-
--- What a rank finds that spends `own` of the second for which its processors were `used`,
--- beside another rank that spends 0.9 at `beside`.
-local function found_by_rank(own, used, beside)
-  local kept = { clock = core.clock, cpu_time = core.cpu_time, each = ranks.each }
-  local now = 0
-  core.clock = function() return now end
-  core.cpu_time = function() return now * used, now * own, 1, "here" end
-  local calls = 0
-  function ranks.each(number)
-    calls = calls + 1
-    return { number, calls == 1 and (beside == "here" and number or number + 1) or 0.9 }
-  end
-  local _, seen = others.watch(function() now = 1 end, true)
-  core.clock, core.cpu_time, ranks.each = kept.clock, kept.cpu_time, kept.each
-  return seen
-end
-
-t.test("a rank is beside those that share its processors, and others are beside it", function()
-  local seen = found_by_rank(0.4, 1, "elsewhere")
-  t.equal(seen.busy, "yes")
-  t.near(seen.load, 0.6, 1e-9)
-  seen = found_by_rank(0.9, 1.8, "here")
-  t.equal(seen.busy, "no")
-  t.near(seen.load, 0, 1e-9)
-  seen = found_by_rank(0.1, 1.5, "here")
-  t.equal(seen.busy, "yes")
-  t.near(seen.load, 0.25, 1e-9) -- each of the two says a half of what both see
 end)
 
 -- ---- the real thing ----

@@ -200,7 +200,7 @@ return {
     { "(options.datasets or {})[dataset] or dataset", "dataset", "a table ignores which data set ours stands for" },
   },
   {
-    file = "harness/run/step_times.lua", tests = "tests/lua/test_timing.lua",
+    file = "harness/run/step_times.lua", tests = "tests/lua/test_timing.lua tests/lua/test_step_times.lua",
     { "all = all and self.rounds", "all = self.rounds", "a round has the last of the others alone" },
     { "record.ranks == timed.ranks then return record end", "record.ranks == timed.ranks then return list[#list] end", "memory is of the oldest round" },
   },
