@@ -161,16 +161,13 @@ cat >"$scratch/matched.lua" <<'LUA'
 local lh = require "longhaul"
 local bench = lh.experiment "shared"
 local task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 12, document_bytes = 2000 }, segment = 32, batch = 5 }
-local model = lh.match { lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }, task = task, step_time_ms = MS }
+local model = lh.match { lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }, task = task, step_time_ms = 0.000001 }
 bench:row { "sized", task = task, train = lh.train { steps = 1 }, model = model }
 bench:table { columns = { "bits_per_byte" } }
 return bench
 LUA
 export XDG_CACHE_HOME=$scratch/cache
-sed -i 's/MS/0.000001/' "$scratch/matched.lua"
 fails 1 "no size is so fast, on any rank" "comes no nearer" run sized 2 matched --no-timing
-sed -i 's/0.000001/8/' "$scratch/matched.lua"
-succeeds "a size by time" "[1/1] sized" run sized 2 matched --no-timing
 unset XDG_CACHE_HOME
 
 fails 2 "what is for one process" "\`longhaul run\` trains on several" on_ranks 2 bench
