@@ -77,8 +77,8 @@ local function before_rounding(side, value)
   return exact, rounds.half(exact)
 end
 
--- Of rounded sides: what is equal to two decimals lies within half a hundredth, and so on.
-local function of_rounded(comparison, over, outcome)
+-- Of one rounded side: what is equal to two decimals lies within half a hundredth, and so on.
+local function of_one_rounded(comparison, over, outcome)
   local function margin(value)
     local a, half_a = before_rounding(comparison.a, value)
     local b, half_b = before_rounding(comparison.b, value)
@@ -87,6 +87,44 @@ local function of_rounded(comparison, over, outcome)
   end
   local err, p_value = of_margin(margin, over)
   return err, (margin(over.value) > 0) == outcome and p_value or 1
+end
+
+-- Of a rounded side: that it stays on the number that it is rounded to.
+local function of_place(side, over)
+  local place = term.at(side, over.value)
+  return of_margin(function(value)
+    local exact, half = before_rounding(side, value)
+    return half - math.abs(exact - place)
+  end, over)
+end
+
+-- By how much the difference alone decides how two rounded sides compare, wherever the edges between
+-- numbers lie: a <= b are so when rounded, and what is more than a unit apart is unlike.
+local function surplus_of(comparison, outcome)
+  local allows_equality = comparison.sign == "<=" and outcome or comparison.sign == "<" and not outcome
+  return function(value)
+    local a, half_a = before_rounding(comparison.a, value)
+    local b, half_b = before_rounding(comparison.b, value)
+    local margin = comparison.margin(a, b)
+    return (outcome and margin or -margin) - (allows_equality and 0 or 2 * math.max(half_a, half_b))
+  end
+end
+
+-- Of two rounded sides: what seeds move both by cancels in the difference, but carries them over an
+-- edge. Where the difference does not decide it, each has to stay in its place.
+local function of_both_rounded(comparison, over, outcome)
+  local surplus = surplus_of(comparison, outcome)
+  if surplus(over.value) > 0 then return of_margin(surplus, over) end
+  local err_a, p_a = of_place(comparison.a, over)
+  local err_b, p_b = of_place(comparison.b, over)
+  if p_a > p_b then return err_a, p_a end
+  return err_b, p_b
+end
+
+local function of_rounded(comparison, over, outcome)
+  local a, b = comparison.a, comparison.b
+  local both = term.is(a) and a.rounds and term.is(b) and b.rounds
+  return (both and of_both_rounded or of_one_rounded)(comparison, over, outcome)
 end
 
 -- Of each pair: whether it is a win, and how likely it is not so; of one that says nothing a half.

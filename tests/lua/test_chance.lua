@@ -55,6 +55,26 @@ t.test("a rounded side is as open as what is rounded", function()
     "holds")
 end)
 
+t.test("seeds that move two rounded sides together carry them over an edge", function()
+  local function around(mean) return cell(mean - 0.01, mean + 0.002, mean + 0.008) end
+  local function compared(a, b, compare)
+    return judge(compare(predicate.rounded(a, 2), predicate.rounded(b, 2)))
+  end
+  t.equal(compared(around(1.2446), around(1.2501), predicate.equal), "undecided")
+  t.equal(compared(around(1.2401), around(1.2449), predicate.equal), "undecided")
+  t.equal(compared(around(1.2446), around(1.2501), predicate.less), "undecided")
+  t.equal(compared(around(1.2501), around(1.2446), predicate.at_most), "undecided")
+  -- more than a unit apart, or in order: wherever the edges lie
+  t.equal(compared(around(1.2446), around(1.2556), predicate.equal), "fails")
+  t.equal(compared(around(1.2446), around(1.2556), predicate.less), "holds")
+  t.equal(compared(around(1.2401), around(1.2449), predicate.at_most), "holds")
+  t.equal(compared(around(1.2449), around(1.2401), predicate.less), "fails")
+  -- far from every edge
+  local function close(mean) return cell(mean - 0.001, mean, mean + 0.001) end
+  t.equal(compared(close(1.241), close(1.24), predicate.equal), "holds")
+  t.equal(compared(close(1.242), close(1.248), predicate.equal), "fails")
+end)
+
 -- So many pairs of which each is a win by chance, and so many that are lost in every seed.
 local function pairs_of(by_chance, lost)
   local pairs = {}

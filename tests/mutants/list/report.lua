@@ -136,6 +136,8 @@ return {
     file = "harness/report/chance.lua", tests = "tests/lua/test_chance.lua",
     { 'comparison.sign == "<" and -half or half', "half", "a rounded side below a number may be level" },
     { "== outcome and p_value or 1", "== outcome and p_value or 0", "where rounding tells more than the number" },
+    { "if surplus(over.value) > 0 then", "if true then", "seeds that move both rounded sides cancel" },
+    { "if p_a > p_b then", "if p_a < p_b then", "the rounded side that is surer decides" },
     { "math.min(p_value, 0.5)", "0", "wins by chance count as wins" },
     { "if holds(count) ~= outcome then", "if holds(count) == outcome then", "the chance that it comes out as it did" },
     { "#over.seeds < statistics.fewest_seeds and 1 or p_value", "p_value", "two seeds decide a count" },
