@@ -4,6 +4,7 @@
 local csv = require "longhaul.run.csv"
 local curves = require "longhaul.report.curves"
 local quantity = require "longhaul.run.quantity"
+local results_of = require "longhaul.report.results"
 local statistics = require "longhaul.report.statistics"
 local summary = require "longhaul.report.summary"
 local views = require "longhaul.report.views"
@@ -11,7 +12,7 @@ local views = require "longhaul.report.views"
 local best_at = {}
 
 local columns = { "dataset", "row", "over", "at", "loss", "spread", "step", "ended", "place", "scale",
-  "device" }
+  "device", "status" }
 
 -- The last point of a curve up to a step.
 local function point_at(points, step)
@@ -43,14 +44,19 @@ local function are_apart(a, b)
   return #list == math.max(a.seeds, b.seeds) and statistics.are_apart(list)
 end
 
--- By loss; the first is the best, and those that cannot be told from it are tied.
+-- By loss; the first is the best, and those that cannot be told from it are tied. What is not of
+-- today's runs has no place.
 local function rank(list)
   table.sort(list, function(a, b)
     if a.loss ~= b.loss then return a.loss < b.loss end
     return a.row < b.row
   end)
-  for i, entry in ipairs(list) do
-    entry.place = i == 1 and "best" or not are_apart(entry, list[1]) and "tie" or tostring(i)
+  local best, place = nil, 0
+  for _, entry in ipairs(list) do
+    if not results_of.doubt(entry.status) then
+      best, place = best or entry, place + 1
+      entry.place = entry == best and "best" or not are_apart(entry, best) and "tie" or tostring(place)
+    end
   end
 end
 
@@ -59,7 +65,11 @@ local function ranked(rows, losses, results, over, at)
   local list = {}
   for _, row in ipairs(rows) do
     local unit = curves.per_step(results, row, losses[row], over)
-    list[#list + 1] = unit and reached(row, losses[row], unit, at) or nil
+    local entry = unit and reached(row, losses[row], unit, at)
+    if entry then
+      entry.status = results:status(row.label, row.dataset)
+      list[#list + 1] = entry
+    end
   end
   rank(list)
   return list
@@ -67,7 +77,7 @@ end
 
 --- One record for each data set, moment and row that has come so far: dataset, row, over ("seconds" or
 --- "flops"), at, loss and spread over seeds, step, ended ("yes": its training was over), place
---- ("best", "tie" with it, or a number).
+--- ("best", "tie" with it, or a number; nil where the runs are not today's), status.
 function best_at.records(experiment, options, results, from)
   local records = {}
   for _, dataset in ipairs(summary.datasets(experiment.rows)) do
@@ -96,6 +106,12 @@ local function moment(record)
     or quantity.amount(record.at) .. " FLOPs"
 end
 
+-- What stands behind a loss: " (tie)", or " (stale)".
+local function remark(record)
+  local text = results_of.doubt(record.status) or record.place == "tie" and "tie"
+  return text and (" (%s)"):format(text) or ""
+end
+
 -- "books, after 10s: Dai XL 2.61, Sliding window 2.70 (tie), Staircase 2.72"
 local function sentences(records)
   local lines, last, named = {}, nil, 0
@@ -107,7 +123,7 @@ local function sentences(records)
     named = named + 1
     if named <= 3 then
       lines[#lines] = ("%s%s %s %.3f%s"):format(lines[#lines], named > 1 and "," or "", record.row,
-        record.loss, record.place == "tie" and " (tie)" or "")
+        record.loss, remark(record))
     end
   end
   return lines

@@ -7,6 +7,7 @@ local metrics = require "longhaul.run.metrics"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
 local quote = require "longhaul.run.quote"
+local results_of = require "longhaul.report.results"
 local summary = require "longhaul.report.summary"
 local views = require "longhaul.report.views"
 
@@ -53,7 +54,8 @@ local function held(row, group, axis)
 end
 
 -- The sets of a group's rows that differ in `axis` alone, as points { x, y, row = }, in the order of the
--- rows and by what they hold; `read`: the metrics behind them; `busy`: whether one is of a busy machine.
+-- rows and by what they hold; `read`: the metrics behind them; `busy`: whether one is of a busy machine;
+-- `doubtful`: the status of one whose runs are not today's.
 local function sets_along(experiment, results, options, group, axis, measure)
   local sets = {}
   for _, row in ipairs(experiment.rows) do
@@ -66,6 +68,8 @@ local function sets_along(experiment, results, options, group, axis, measure)
         sets[#sets + 1] = sets[key]
       end
       sets[key].busy = sets[key].busy or busy
+      local status, why = results:status(row.label, row.dataset)
+      sets[key].doubtful = sets[key].doubtful or results_of.doubt(status, why) and status
       table.insert(sets[key], { x, y, row = row })
     end
   end
@@ -129,7 +133,8 @@ function exponents.records(experiment, options, results)
           records[#records + 1] = {
             row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope),
             standard_error = standard_error and ("%.3f"):format(standard_error),
-            points = #points, held = points.held, status = points.busy and "busy" or "done",
+            points = #points, held = points.held, busy = points.busy,
+            status = points.doubtful or points.busy and "busy" or "done",
             rounds = results:apart(points.read, points) and "several" or nil,
             published = (formulas[group] or {})[measure],
             scale = results.scale, device = results.device,
@@ -186,6 +191,8 @@ local function behind(results, points, sets)
   local other, words = sets[points.held], {}
   local all = table.move(other, 1, #other, #points + 1, table.move(points, 1, #points, 1, {}))
   if #sets > 1 then words[1] = points.held end
+  local doubtful = points.doubtful or other.doubtful
+  if doubtful then words[#words + 1] = ("with runs that are not today's: %s"):format(doubtful) end
   if points.busy or other.busy then words[#words + 1] = "by times of a busy machine" end
   if results:apart(points.read, all) then words[#words + 1] = "of several rounds" end
   return #words > 0 and (" (%s)"):format(table.concat(words, "; ")) or ""
@@ -236,16 +243,31 @@ function exponents.crossings(experiment, options, results)
   return list
 end
 
---- What a reader must know of the times behind the records: one sentence each.
+-- The rows that have exponents of runs that are not today's, each once.
+local function doubtful_rows(records)
+  local rows, seen = {}, {}
+  for _, record in ipairs(records) do
+    local is_doubtful = results_of.doubt(record.status) ~= nil
+    if is_doubtful and not seen[record.row] then rows[#rows + 1] = record.row end
+    seen[record.row] = seen[record.row] or is_doubtful
+  end
+  return rows
+end
+
+--- What a reader must know of the runs and times behind the records: one sentence each.
 function exponents.notes(records)
   local busy, several = false, false
   for _, record in ipairs(records) do
-    busy, several = busy or record.status == "busy", several or record.rounds ~= nil
+    busy, several = busy or record.busy, several or record.rounds ~= nil
   end
-  local notes = {}
+  local notes, doubtful = {}, doubtful_rows(records)
   if busy then notes[1] = "~: with times of a busy machine." end
+  if #doubtful > 0 then
+    notes[#notes + 1] = ("Some exponents are of runs that are not today's (status in the CSV file): %s."):format(
+      table.concat(doubtful, ", "))
+  end
   if several then
-    notes[#notes + 1] = "Some exponents are of times of several rounds (`rounds` in the CSV file), "
+    notes[#notes + 1] = "Some exponents are of times of several rounds (rounds in the CSV file), "
       .. "between which the machine may have changed."
   end
   return notes
@@ -254,7 +276,7 @@ end
 -- "1.021 ±0.013", without an error where there are two points alone, marked where it is of busy times.
 local function with_error(record)
   local error_text = record.standard_error and " ±" .. record.standard_error or ""
-  return record.exponent .. error_text .. (record.status == "busy" and "~" or "")
+  return record.exponent .. error_text .. (record.busy and "~" or "")
 end
 
 local function markdown(name, records, sentences, source)

@@ -34,6 +34,8 @@ function results:value(label, metric)
     and rows[label].flops or nil
 end
 
+function results:status(label) return self.stale == label and "stale" or "done" end
+
 function results:reason() return nil, self.busy end
 
 local from = {}
@@ -51,7 +53,7 @@ end
 local function at(over, moment)
   local lines = {}
   for _, r in ipairs(best_at.records(experiment, { [over] = { moment } }, results, from)) do
-    lines[#lines + 1] = ("%s %.2f %d %s%s"):format(r.row, r.loss, r.step, r.place,
+    lines[#lines + 1] = ("%s %.2f %d %s%s"):format(r.row, r.loss, r.step, r.place or r.status,
       r.ended == "yes" and " ended" or "")
   end
   return table.concat(lines, ", ")
@@ -85,6 +87,12 @@ t.test("the time of a busy machine is none", function()
   results.busy = true
   t.equal(at("seconds", 2.5), "")
   results.busy = nil
+end)
+
+t.test("what is not of today's runs has no place, and none is tied with it", function()
+  results.stale = "slow"
+  t.equal(at("seconds", 25), "slow 2.10 20 stale, quick 3.10 30 best ended, noisy 3.13 30 tie ended")
+  results.stale = nil
 end)
 
 t.test("moments are numbers above zero", function()

@@ -392,6 +392,26 @@ t.test("a crossing tells what was measured of both, and where on an axis of frac
     .. "above: at no share less error than b, as far as both were measured.")
 end)
 
+t.test("exponents and crossings of runs that are not today's are named", function()
+  local exponents = require "longhaul.report.exponents"
+  local old = lh.experiment "old-fits"
+  for point in lh.grid { { "kind", "a", "b" }, { "length", 16, 32, 64 } } do
+    local name = ("%s %d"):format(point.kind, point.length)
+    old:row { point, label = name, model = slide, task = task, train = train, dataset = "costs" }
+    runs.put(folder, old, { label = name, mse = (point.kind == "b" and 200 or 100) / point.length,
+      configuration = name == "b 32" and "of other options" or nil })
+  end
+  local options = { group = "kind", over = { "length" }, of = { error = "mse" }, crossing = "b" }
+  old:fit(options)
+  local written = exponents.write(old, options, results.of(old, settings), folder .. "/old-fits")
+  local said = {}
+  for i, r in ipairs(csv.read(written[1])) do said[i] = ("%s %s"):format(r.row, r.status) end
+  t.equal(table.concat(said, "; "), "a done; b stale")
+  local text = core.read_file(written[2])
+  t.contains(text, "Some exponents are of runs that are not today's (status in the CSV file): b.")
+  t.contains(text, "(with runs that are not today's: stale).")
+end)
+
 t.test("exponents and crossings of a busy machine's times, and of several rounds, are marked", function()
   local exponents = require "longhaul.report.exponents"
   local timed = lh.experiment "timed-apart"
