@@ -1,5 +1,5 @@
 -- Quality against cost: a labelled point per row with its spreads, and the front of rows that no
--- other row beats on both axes.
+-- other row beats on both axes; times of several rounds have none, as tables have no best of them.
 local axis = require "longhaul.report.axis"
 local label = require "longhaul.report.label"
 local metrics = require "longhaul.run.metrics"
@@ -156,6 +156,7 @@ function pareto.draw(view, plot, dataset)
   local better_x = metrics.better(x)
   local front = pareto.front(points, metrics.better(y), better_x)
   local is_drawn = plot.frontier ~= false and metrics.better(y) ~= nil and #front > 0
+    and not view.results:apart({ x, y }, points)
   if #front > 0 then front[#front + 1] = { better_x == "max" and sx.low or sx.high, front[#front][2] } end
   for _, mark in ipairs(marks) do mark[3] = points[mark[3]][7] end
   local legend, right = parts.legend(parts.told_groups(plot.group, names))
