@@ -2,8 +2,10 @@
 -- and then written as CSV, Markdown, HTML and LaTeX, and printed.
 local csv = require "longhaul.run.csv"
 local metrics = require "longhaul.run.metrics"
+local notes = require "longhaul.report.table_notes"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
+local statuses = require "longhaul.report.cell_status"
 local summary = require "longhaul.report.summary"
 local tuning = require "longhaul.run.tuning"
 
@@ -167,18 +169,6 @@ local function lacking_of(results, label, column)
   return #list > 0 and table.concat(list, ", ") or nil
 end
 
--- A mean of fewer data sets than that of others, and one that is of a busy machine besides.
-local of_fewer, busy_of_fewer = "fewer data sets", "busy, fewer data sets"
-
--- The status of a cell whose runs have `status`: whatever seeds are missing, a time can be of a busy
--- machine, and a mean of fewer data sets than that of others.
-local function status_of_cell(status, value, busy, lacking)
-  if status ~= "done" and not (value and status == "partial") then return status end
-  if value == nil then return "missing" end
-  if busy and lacking then return busy_of_fewer end
-  return busy and "busy" or lacking and of_fewer or status
-end
-
 -- How many seeds a row has; on several data sets the fewest.
 local function seeds_of(results, label, datasets)
   local least
@@ -188,9 +178,6 @@ local function seeds_of(results, label, datasets)
   end
   return least or 0
 end
-
--- Whether a status says that a mean is of fewer data sets.
-local function is_of_fewer(status) return status == of_fewer or status == busy_of_fewer end
 
 -- The measured value is the mean over seeds or, with `select = "best_valid"`, a quality's at the
 -- seed with the best validation result, where runs kept that; mean and spread are kept beside it.
@@ -203,8 +190,8 @@ local function cell_of(results, paper, label, name, column, select)
   local status, why = status_of(results, label, column)
   local reasons, busy = reasons_of(results, label, column)
   local lacking = value and lacking_of(results, label, column)
-  status = status_of_cell(status, value, busy, lacking)
-  if is_of_fewer(status) then why = "not on " .. lacking end
+  status = statuses.of_cell(status, value, busy, lacking)
+  if statuses.is_of_fewer(status) then why = "not on " .. lacking end
   return {
     model = name.model,
     published = printed, published_spread = paper.spread(name.paper, column.metric, column.paper),
@@ -218,21 +205,16 @@ local function cell_of(results, paper, label, name, column, select)
   }
 end
 
--- What may be the best: of today's runs, on an idle machine, on all data sets.
-local function candidate(cell)
-  return not cell.busy and (cell.status == "done" or cell.status == "partial") and cell.measured
-end
-
 local function mark_best(rows, index, better)
   local best
   for _, row in ipairs(rows) do
-    local value = candidate(row.cells[index])
+    local value = statuses.candidate(row.cells[index])
     local wins = value and (not best or (better == "min" and value < best)
       or (better == "max" and value > best))
     if wins then best = value end
   end
   for _, row in ipairs(rows) do
-    row.cells[index].best = best ~= nil and candidate(row.cells[index]) == best
+    row.cells[index].best = best ~= nil and statuses.candidate(row.cells[index]) == best
   end
 end
 
@@ -352,7 +334,7 @@ function tables.texts(column, cell)
   end
   if cell.measured == nil and cell.status ~= "missing" then measured = cell.status end
   if cell.busy then measured = measured .. "~" end
-  if is_of_fewer(cell.status) then measured = measured .. " (part)" end
+  if statuses.is_of_fewer(cell.status) then measured = measured .. " (part)" end
   local printed = metrics.text(column.metric, cell.published)
   if cell.published_spread then
     printed = ("%s ±%s"):format(printed, metrics.text(column.metric, cell.published_spread))
@@ -361,125 +343,8 @@ function tables.texts(column, cell)
     metrics.difference(column.metric, cell.deviation)
 end
 
--- What a status of some cells means, and whether the reason is that of one row.
-local odd_sentences = {
-  { "partial", "Some rows lack seeds (status partial in the CSV file)", true },
-  { of_fewer, "Some rows lack data sets that others have (part), and are never the best", true },
-  { "stale", "Some rows are stale" },
-  { "other data", "Some rows were measured on data that this machine lacks" },
-  { "diverged", "Some rows diverged and are no results", true },
-  { "failed", "Some rows failed", true },
-}
-
-local function each_cell(made, visit)
-  for _, row in ipairs(made.rows) do
-    for c, cell in ipairs(row.cells) do visit(cell, row, made.columns[c]) end
-  end
-end
-
--- Under which status the notes speak of a cell: what is busy its column tells.
-local function noted_status(cell)
-  return is_of_fewer(cell.status) and of_fewer or cell.status
-end
-
--- ": why; why" of the cells with a status, each once; "" where there is none.
-local function whys_of(made, status, by_row)
-  local texts, seen, most = {}, {}, 3
-  each_cell(made, function(cell, row)
-    local text = noted_status(cell) == status and cell.why and (by_row and row.label .. ": " or "")
-      .. cell.why
-    if text and not seen[text] then texts[#texts + 1] = text end
-    seen[text or ""] = true
-  end)
-  if #texts > most then
-    texts = { table.concat(texts, "; ", 1, most),
-      ("%d more in the CSV file"):format(#texts - most) }
-  end
-  return #texts > 0 and ": " .. table.concat(texts, "; ") or ""
-end
-
--- What is amiss with some cells, and what was left out.
-local function status_notes(made, odd)
-  local notes, seen, left_out = {}, {}, made.left_out or 0
-  for _, line in ipairs(odd_sentences) do
-    if odd[line[1]] then
-      notes[#notes + 1] = line[2] .. whys_of(made, line[1], line[3]) .. "."
-    end
-  end
-  if left_out > 0 then
-    notes[#notes + 1] = ("%d run%s of other data or options %s left out."):format(left_out,
-      left_out == 1 and "" or "s",
-      left_out == 1 and "was" or "were")
-  end
-  for _, column in ipairs(made.columns) do
-    if column.apart then
-      notes[#notes + 1] = ("Column \"%s\" is of several rounds: only the relative step time compares rows."):format(
-        metrics.title(column.metric))
-    end
-  end
-  each_cell(made, function(cell, _, column)
-    for _, reason in ipairs(cell.reasons) do
-      local what = reason.busy and "is marked ~" or cell.measured
-        and "is of fewer data sets" or "is empty"
-      local text = ("Column \"%s\" %s where a row %s."):format(metrics.title(column.metric), what,
-        reason.text)
-      if not seen[text] then notes[#notes + 1] = text end
-      seen[text] = true
-    end
-  end)
-  return notes
-end
-
--- Whether a measured value stands beside a published one.
-local function compared(made)
-  for _, row in ipairs(made.rows) do
-    for _, cell in ipairs(row.cells) do
-      if cell.published and cell.measured then return true end
-    end
-  end
-  return false
-end
-
--- Whether a column holds means over datasets: a cost has one for all of them.
-local function averages(made)
-  for _, column in ipairs(made.columns) do
-    if made.several and column.dataset == "" and metrics.kind(column.metric) == "cost" then
-      return true
-    end
-  end
-  return false
-end
-
 --- What a reader must know beside the numbers: one sentence each.
-function tables.notes(made)
-  local notes, seeds, odd, selected, unselected = {}, 0, {}, false, false
-  for _, row in ipairs(made.rows) do
-    for _, cell in ipairs(row.cells) do
-      seeds = math.max(seeds, cell.seeds)
-      selected, unselected = selected or cell.selected, unselected or cell.unselected
-      odd[noted_status(cell)] = true
-    end
-  end
-  notes[1] = ("Scale %s, %d seed%s%s; the best measured value of a column is marked *."):format(
-    made.scale, seeds, seeds == 1 and "" or "s", seeds > 1 and not selected
-      and ", mean ± standard deviation" or "")
-  notes[#notes + 1] = averages(made) and "A cost is the mean over the data sets." or nil
-  notes[#notes + 1] = made.source
-  notes[#notes + 1] = made.tuned
-  notes[#notes + 1] = made.changed and ("Options changed on the command line: %s."):format(made.changed)
-  if selected and seeds > 1 then
-    notes[#notes + 1] = "A value is that of the seed with the best validation result; in brackets "
-      .. "mean ± standard deviation."
-  end
-  if unselected and seeds > 1 then
-    notes[#notes + 1] = "A value without brackets is the mean over seeds: its runs kept no validation result."
-  end
-  if compared(made) and made.scale ~= "paper" then
-    notes[#notes + 1] = "The paper's models are larger: compare the order of the rows."
-  end
-  local odd_notes = status_notes(made, odd)
-  return table.move(odd_notes, 1, #odd_notes, #notes + 1, notes)
-end
+tables.notes = notes.of
 
 -- ---- CSV ----
 
@@ -494,7 +359,7 @@ end
 -- busy machine's mean of fewer data sets it has both.
 local function note_of(cell)
   local reasons, untimed = told(cell.reasons), cell.status == "busy" or cell.measured == nil
-  if cell.status == busy_of_fewer then return ("%s; %s"):format(cell.why, reasons) end
+  if cell.status == statuses.busy_of_fewer then return ("%s; %s"):format(cell.why, reasons) end
   return untimed and reasons or cell.why or reasons
 end
 
@@ -527,7 +392,7 @@ end
 -- that ended well. One of the two is nil, unless the status is of both.
 local function note_of_record(record)
   local note = record.note ~= "" and record.note or nil
-  if record.status == busy_of_fewer then return record.note:match "^(.-); (.*)$" end
+  if record.status == statuses.busy_of_fewer then return record.note:match "^(.-); (.*)$" end
   local ran = record.status == "busy" or record.status == "missing"
     or record.status == "partial" and record.measured == ""
   if timed[record.metric] and ran then return nil, note end
@@ -538,7 +403,7 @@ end
 local function cell_of_record(record)
   local function number(name) return tonumber(record[name]) end
   local why, reason = note_of_record(record)
-  local busy = record.status == "busy" or record.status == busy_of_fewer
+  local busy = record.status == "busy" or record.status == statuses.busy_of_fewer
   return {
     model = record.model, published = number "published", measured = number "measured", deviation = number "deviation",
     seeds = number "seeds" or 0,

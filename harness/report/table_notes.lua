@@ -1,0 +1,128 @@
+-- What stands below a table: a sentence each on scale and seeds, marks, where the numbers are from,
+-- and what is amiss with some cells.
+local metrics = require "longhaul.run.metrics"
+local statuses = require "longhaul.report.cell_status"
+
+local notes = {}
+
+-- What a status of some cells means, and whether the reason is that of one row.
+local odd_sentences = {
+  { "partial", "Some rows lack seeds (status partial in the CSV file)", true },
+  { statuses.of_fewer, "Some rows lack data sets that others have (part), and are never the best", true },
+  { "stale", "Some rows are stale" },
+  { "other data", "Some rows were measured on data that this machine lacks" },
+  { "diverged", "Some rows diverged and are no results", true },
+  { "failed", "Some rows failed", true },
+}
+
+local function each_cell(made, visit)
+  for _, row in ipairs(made.rows) do
+    for c, cell in ipairs(row.cells) do visit(cell, row, made.columns[c]) end
+  end
+end
+
+-- Under which status the notes speak of a cell: what is busy its column tells.
+local function noted_status(cell)
+  return statuses.is_of_fewer(cell.status) and statuses.of_fewer or cell.status
+end
+
+-- ": why; why" of the cells with a status, each once; "" where there is none.
+local function whys_of(made, status, by_row)
+  local texts, seen, most = {}, {}, 3
+  each_cell(made, function(cell, row)
+    local text = noted_status(cell) == status and cell.why and (by_row and row.label .. ": " or "")
+      .. cell.why
+    if text and not seen[text] then texts[#texts + 1] = text end
+    seen[text or ""] = true
+  end)
+  if #texts > most then
+    texts = { table.concat(texts, "; ", 1, most),
+      ("%d more in the CSV file"):format(#texts - most) }
+  end
+  return #texts > 0 and ": " .. table.concat(texts, "; ") or ""
+end
+
+-- What is amiss with some cells, and what was left out.
+local function status_notes(made, odd)
+  local list, seen, left_out = {}, {}, made.left_out or 0
+  for _, line in ipairs(odd_sentences) do
+    if odd[line[1]] then
+      list[#list + 1] = line[2] .. whys_of(made, line[1], line[3]) .. "."
+    end
+  end
+  if left_out > 0 then
+    list[#list + 1] = ("%d run%s of other data or options %s left out."):format(left_out,
+      left_out == 1 and "" or "s",
+      left_out == 1 and "was" or "were")
+  end
+  for _, column in ipairs(made.columns) do
+    if column.apart then
+      list[#list + 1] = ("Column \"%s\" is of several rounds: only the relative step time compares rows."):format(
+        metrics.title(column.metric))
+    end
+  end
+  each_cell(made, function(cell, _, column)
+    for _, reason in ipairs(cell.reasons) do
+      local what = reason.busy and "is marked ~" or cell.measured
+        and "is of fewer data sets" or "is empty"
+      local text = ("Column \"%s\" %s where a row %s."):format(metrics.title(column.metric), what,
+        reason.text)
+      if not seen[text] then list[#list + 1] = text end
+      seen[text] = true
+    end
+  end)
+  return list
+end
+
+-- Whether a measured value stands beside a published one.
+local function compared(made)
+  for _, row in ipairs(made.rows) do
+    for _, cell in ipairs(row.cells) do
+      if cell.published and cell.measured then return true end
+    end
+  end
+  return false
+end
+
+-- Whether a column holds means over datasets: a cost has one for all of them.
+local function averages(made)
+  for _, column in ipairs(made.columns) do
+    if made.several and column.dataset == "" and metrics.kind(column.metric) == "cost" then
+      return true
+    end
+  end
+  return false
+end
+
+--- What a reader must know beside the numbers of a table: one sentence each.
+function notes.of(made)
+  local list, seeds, odd, selected, unselected = {}, 0, {}, false, false
+  for _, row in ipairs(made.rows) do
+    for _, cell in ipairs(row.cells) do
+      seeds = math.max(seeds, cell.seeds)
+      selected, unselected = selected or cell.selected, unselected or cell.unselected
+      odd[noted_status(cell)] = true
+    end
+  end
+  list[1] = ("Scale %s, %d seed%s%s; the best measured value of a column is marked *."):format(
+    made.scale, seeds, seeds == 1 and "" or "s", seeds > 1 and not selected
+      and ", mean ± standard deviation" or "")
+  list[#list + 1] = averages(made) and "A cost is the mean over the data sets." or nil
+  list[#list + 1] = made.source
+  list[#list + 1] = made.tuned
+  list[#list + 1] = made.changed and ("Options changed on the command line: %s."):format(made.changed)
+  if selected and seeds > 1 then
+    list[#list + 1] = "A value is that of the seed with the best validation result; in brackets "
+      .. "mean ± standard deviation."
+  end
+  if unselected and seeds > 1 then
+    list[#list + 1] = "A value without brackets is the mean over seeds: its runs kept no validation result."
+  end
+  if compared(made) and made.scale ~= "paper" then
+    list[#list + 1] = "The paper's models are larger: compare the order of the rows."
+  end
+  local odd_notes = status_notes(made, odd)
+  return table.move(odd_notes, 1, #odd_notes, #list + 1, list)
+end
+
+return notes
