@@ -135,8 +135,10 @@ function best_at.write(experiment, options, results, from, folder)
   if #records == 0 then return {} end
   print ""
   for _, line in ipairs(sentences(records)) do print(line) end
+  if experiment.changed then print(views.changed_text(experiment.changed)) end
+  for _, record in ipairs(records) do record.changed = experiment.changed end
   views.make_room(folder .. "/best_at", { "csv" }, views.owner(results.scale, results.device))
-  csv.write(folder .. "/best_at.csv", columns, records)
+  csv.write(folder .. "/best_at.csv", views.columns(columns, { "changed" }, records), records)
   return { folder .. "/best_at.csv" }
 end
 

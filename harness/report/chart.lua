@@ -91,6 +91,7 @@ local function notes_of(view, shown, names, plot)
   local function is_busy(from, row) return parts.busy_mark(from, row, axes_of(plot)) ~= "" end
   return (view.results:apart(names, shown) and " · times of several rounds" or "")
     .. (any(shown, is_busy) and " · with times of a busy machine (~)" or "")
+    .. (view.experiment.changed and " · options changed: " .. view.experiment.changed or "")
     .. (any(shown, is_stale) and " · with runs that are not today's (stale)" or "")
 end
 

@@ -5,6 +5,7 @@ local csv = require "longhaul.run.csv"
 local evidence = require "longhaul.report.evidence"
 local published = require "longhaul.report.published"
 local totals = require "longhaul.report.totals"
+local views = require "longhaul.report.views"
 
 local claims = {}
 
@@ -194,10 +195,15 @@ local function print_verdicts(records, settings)
 end
 
 --- Judges all claims of an experiment, prints verdicts and totals and records them in claims.csv
---- and totals.csv of <results>/claims; gives the paths.
+--- and totals.csv of <results>/claims; gives the paths. Verdicts over options that `--set` changed are
+--- not the script's: they are printed alone.
 function claims.check(experiment, settings)
   local records = claims.judge_all(experiment, settings)
   print_verdicts(records, settings)
+  if experiment.changed then
+    print("\n" .. views.changed_text(experiment.changed) .. " No verdict is recorded.")
+    return {}
+  end
   local folder = settings.results .. "/claims"
   core.make_folder(folder)
   local lock <close> = core.lock(folder .. "/.lock")

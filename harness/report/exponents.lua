@@ -312,12 +312,14 @@ function exponents.write(experiment, options, results, folder)
       r.over, with_error(r), r.points, r.held, r.published or "-"))
   end
   for _, text in ipairs(sentences) do print(text) end
+  for _, record in ipairs(records) do record.changed = experiment.changed end
   local base = folder .. "/" .. (options.name or "exponents")
   views.make_room(base, { "csv", "md" }, views.owner(results.scale, results.device))
-  csv.write(base .. ".csv", columns, records)
+  csv.write(base .. ".csv", views.columns(columns, { "changed" }, records), records)
   local runs = provenance.runs_of(results)
   local source = ("Scale %s, %s. %s"):format(results.scale, summary.seeds(runs),
     provenance.sentence(runs))
+  if experiment.changed then source = source .. " " .. views.changed_text(experiment.changed) end
   print(source)
   core.write_file(base .. ".md",
     markdown(experiment.name, records, sentences, quote.markdown(source)))

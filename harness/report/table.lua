@@ -16,6 +16,9 @@ tables.csv_columns = {
     "status", "mean", "spread", "device", "note", "rounds",
 }
 
+--- What a file has besides, where it has something to say: options that `--set` changed.
+tables.more_columns = { "changed" }
+
 -- ---- building ----
 
 local function nothing_published()
@@ -375,7 +378,7 @@ function tables.records(made)
           published = cell.published, measured = cell.measured, deviation = cell.deviation,
           seeds = cell.seeds, scale = made.scale, status = cell.status, mean = cell.mean,
           spread = cell.spread, device = made.device, note = note_of(cell),
-          rounds = column.apart and "several" or nil,
+          rounds = column.apart and "several" or nil, changed = made.changed,
         }
       end
     end
@@ -422,7 +425,7 @@ function tables.read(path)
     return nil
   end
   local made = { name = path:match "([^/]+)%.csv$", columns = {}, rows = {},
-    scale = records[1].scale, device = records[1].device }
+    scale = records[1].scale, device = records[1].device, changed = records[1].changed }
   made.title = made.name
   local columns, rows = {}, {}
   for _, record in ipairs(records) do

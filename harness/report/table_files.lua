@@ -12,7 +12,8 @@ local files = {}
 function files.write(made, folder)
   local base = folder .. "/" .. made.name
   views.make_room(base, { "csv", "md", "html", "tex" }, views.owner(made.scale, made.device))
-  csv.write(base .. ".csv", tables.csv_columns, tables.records(made))
+  local records = tables.records(made)
+  csv.write(base .. ".csv", views.columns(tables.csv_columns, tables.more_columns, records), records)
   core.write_file(base .. ".md", markup.markdown(made))
   core.write_file(base .. ".html", page.whole(made.title, markup.html(made)))
   core.write_file(base .. ".tex", markup.latex(made))

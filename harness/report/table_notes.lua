@@ -2,6 +2,7 @@
 -- and what is amiss with some cells.
 local metrics = require "longhaul.run.metrics"
 local statuses = require "longhaul.report.cell_status"
+local views = require "longhaul.report.views"
 
 local notes = {}
 
@@ -110,7 +111,7 @@ function notes.of(made)
   list[#list + 1] = averages(made) and "A cost is the mean over the data sets." or nil
   list[#list + 1] = made.source
   list[#list + 1] = made.tuned
-  list[#list + 1] = made.changed and ("Options changed on the command line: %s."):format(made.changed)
+  list[#list + 1] = views.changed_text(made.changed)
   if selected and seeds > 1 then
     list[#list + 1] = "A value is that of the seed with the best validation result; in brackets "
       .. "mean ± standard deviation."

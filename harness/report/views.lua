@@ -43,4 +43,21 @@ function views.make_room(base, extensions, owner)
   end
 end
 
+--- What a view says whose runs have options that `--set` changed (an experiment's `changed`); nil
+--- where they are the script's own.
+function views.changed_text(changed)
+  return changed and ("Options changed on the command line: %s."):format(changed)
+end
+
+--- The columns of a file, and `more` of those that some of its records have.
+function views.columns(columns, more, records)
+  local list = table.move(columns, 1, #columns, 1, {})
+  for _, name in ipairs(more) do
+    local has = false
+    for _, record in ipairs(records) do has = has or record[name] ~= nil end
+    list[#list + 1] = has and name or nil
+  end
+  return list
+end
+
 return views

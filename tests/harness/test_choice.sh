@@ -17,6 +17,11 @@ for _, name in ipairs { "books", "latex" } do
   end
 end
 bench:table { columns = { "bits_per_byte" } }
+bench:plot { "bars", y = "bits_per_byte" }
+bench:best_at { flops = { 1e7 } }
+local p = lh.predicate
+bench:claim { "sweep_p1", says = "a byte takes less than nine bits", holds = p.less(p.cell("B", { experiment = bench,
+  row = "slide 8", dataset = "books", metric = "bits_per_byte" }), 9) }
 return bench
 LUA
 on() { "$longhaul" "$1" "$scratch/sweep.lua" --scale smoke "${@:2}"; }
@@ -30,12 +35,20 @@ for command in list dry-run table plot slurm; do
 done
 quietly 0 "a list shows those" test "$(on list --only "16/latex" | wc -l)" = 1
 
+cp "$scratch/results/claims/claims.csv" "$scratch"
 succeeds "options are changed" "Options changed on the command line: model.heads=1 train.rate=0.3" \
     run --only "slide 8/books" --set "model.heads=1 train.rate=0.3"
 succeeds "in rows that the note names" "train.rate=0.3, in rows of slide 8/books alone." \
     run --only "slide 8/books" --set model.heads=1 train.rate=0.3
 fails 2 "a word that is no option" "'more' is one word too many" on list --set model.heads=1 more
 succeeds "in a run of its own, beside the script's" "2" sh -c "grep -c 'sweep,slide 8,slide,.*generate:books' '$scratch/results/sweep/runs.csv'"
+succeeds "the chart says so" "options changed: model.heads=1 train.rate=0.3, in rows of slide 8/books alone" \
+    cat "$scratch/results/sweep/bars-books.gp"
+succeeds "and the table's file" '"model.heads=1 train.rate=0.3, in rows of slide 8/books alone"' cat "$scratch/results/sweep/table.csv"
+succeeds "and who is best" "in rows of slide 8/books alone" cat "$scratch/results/sweep/best_at.csv"
+"$longhaul" report --results "$scratch/results" >/dev/null
+succeeds "and the page" "Options changed on the command line: model.heads=1" cat "$scratch/results/report.html"
+quietly 0 "no verdict is recorded" cmp "$scratch/claims.csv" "$scratch/results/claims/claims.csv"
 quietly 0 "a table without the change shows the script's run" \
     test "$(on table --results "$scratch/results" | grep -c 'changed on the command line')" = 0
 succeeds "a worker is told" "[1/2] slide 8 latex" run --only latex --set train.rate=0.4 --jobs 2
