@@ -147,7 +147,7 @@ local function overview(experiments)
     local done, failures = counts_of(runs)
     if not made.empty then
       records[#records + 1] = { experiment = made.name, done = #done, failed = #failures,
-        scale = summary.different(runs, "scale", 5), seeds = summary.count(runs, "seed"),
+        scale = summary.different(runs, "scale", 5), seeds = summary.seeds(done):match "^(.-) seed",
         machine = summary.different(runs, "machine", 2), day = summary.days(runs),
         data = summary.different(done, "data", 3) }
     end
@@ -163,7 +163,7 @@ local function origin(name, runs)
   if not runs then return note "No runs of its own." end
   local done, failures = counts_of(runs)
   local text = note(("%d runs done, %d failed or diverged. Scale %s, %s. %s"):format(#done, #failures,
-    summary.different(runs, "scale", 5), summary.seeds(runs), provenance.sentence(done) or ""))
+    summary.different(runs, "scale", 5), summary.seeds(done), provenance.sentence(done) or ""))
   if #failures == 0 then return text end
   return text .. "\n" .. page.text_table(name .. ": runs that ended badly",
     { "row", "dataset", "seed", "error" }, failures)

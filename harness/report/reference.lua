@@ -53,7 +53,7 @@ local function line_of(folder, name)
   local runs = store.at(folder, name):rows()
   return {
     name, says(name), summary.different(runs, "scale", 5), tostring(summary.count(runs, "row")),
-    summary.seeds(runs):match "%d+",
+    tostring(summary.count(runs, "seed")),
     summary.different(runs, "data", 3), summary.different(runs, "code_version", 4),
     summary.days(runs), status_of(runs),
   }

@@ -19,10 +19,35 @@ end
 --- How many different values a column has.
 function summary.count(runs, column) return #csv.distinct(runs, { column }) end
 
---- "1 seed", or the number of seeds.
+-- The most rows that are named of those with fewer seeds.
+local most_named = 2
+
+--- "3 seeds", or where rows have different numbers "1 to 3 seeds (fewer: LSTM, RNN and 4 more)".
+--- `fewest`: by the labels of rows the least that each has.
+function summary.of_seeds(labels, fewest)
+  local least, most, names = math.huge, 0, {}
+  for _, label in ipairs(labels) do
+    least, most = math.min(least, fewest[label]), math.max(most, fewest[label])
+  end
+  for _, label in ipairs(labels) do
+    names[#names + 1] = fewest[label] < most and label or nil
+  end
+  local unit = most == 1 and "seed" or "seeds"
+  if #names == 0 then return ("%d %s"):format(most, unit) end
+  local more = #names > most_named and (" and %d more"):format(#names - most_named) or ""
+  return ("%d to %d %s (fewer: %s%s)"):format(least, most, unit,
+    table.concat(names, ", ", 1, math.min(#names, most_named)), more)
+end
+
+--- The same of runs; a row's number is the least that it has on a data set.
 function summary.seeds(runs)
-  local count = summary.count(runs, "seed")
-  return count == 1 and "1 seed" or count .. " seeds"
+  local labels, fewest = {}, {}
+  for _, own in ipairs(csv.groups(runs, { "experiment", "row", "dataset", "scale", "device" })) do
+    local label, count = own[1].row or "", summary.count(own, "seed")
+    if not fewest[label] then labels[#labels + 1] = label end
+    fewest[label] = math.min(fewest[label] or count, count)
+  end
+  return summary.of_seeds(labels, fewest)
 end
 
 --- The days on which runs were made: "2026-11-20" or "2026-11-20 to 2026-11-22"; "" where no run

@@ -2,6 +2,7 @@
 -- and what is amiss with some cells.
 local metrics = require "longhaul.run.metrics"
 local statuses = require "longhaul.report.cell_status"
+local summary = require "longhaul.report.summary"
 local views = require "longhaul.report.views"
 
 local notes = {}
@@ -95,18 +96,28 @@ local function averages(made)
   return false
 end
 
+-- How many seeds the measured values are of, in words, and the most.
+local function seeds_of(made)
+  local labels, fewest, most = {}, {}, 0
+  each_cell(made, function(cell, row)
+    if cell.measured == nil then return end
+    if not fewest[row.label] then labels[#labels + 1] = row.label end
+    fewest[row.label] = math.min(fewest[row.label] or cell.seeds, cell.seeds)
+    most = math.max(most, cell.seeds)
+  end)
+  return summary.of_seeds(labels, fewest), most
+end
+
 --- What a reader must know beside the numbers of a table: one sentence each.
 function notes.of(made)
-  local list, seeds, odd, selected, unselected = {}, 0, {}, false, false
-  for _, row in ipairs(made.rows) do
-    for _, cell in ipairs(row.cells) do
-      seeds = math.max(seeds, cell.seeds)
-      selected, unselected = selected or cell.selected, unselected or cell.unselected
-      odd[noted_status(cell)] = true
-    end
-  end
-  list[1] = ("Scale %s, %d seed%s%s; the best measured value of a column is marked *."):format(
-    made.scale, seeds, seeds == 1 and "" or "s", seeds > 1 and not selected
+  local list, odd, selected, unselected = {}, {}, false, false
+  local seeds_text, seeds = seeds_of(made)
+  each_cell(made, function(cell)
+    selected, unselected = selected or cell.selected, unselected or cell.unselected
+    odd[noted_status(cell)] = true
+  end)
+  list[1] = ("Scale %s, %s%s; the best measured value of a column is marked *."):format(
+    made.scale, seeds_text, seeds > 1 and not selected
       and ", mean ± standard deviation" or "")
   list[#list + 1] = averages(made) and "A cost is the mean over the data sets." or nil
   list[#list + 1] = made.source

@@ -3,9 +3,13 @@
 local t = dofile "tests/test.lua"
 local chart = require "longhaul.report.chart"
 local core = require "longhaul.core"
+local html = require "longhaul.report.html"
 local lh = require "longhaul"
 local results = require "longhaul.report.results"
 local runs = dofile "tests/lua/runs.lua"
+local summary = require "longhaul.report.summary"
+local table_files = require "longhaul.report.table_files"
+local tables = require "longhaul.report.table"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -47,6 +51,45 @@ t.test("where all times are of a busy machine there is no front, nor one of seve
   t.check(not has_front("crowded", { { round = "a", times = times, busy = "yes", load = 1 } }))
   t.check(not has_front("in-two", { { round = "a", times = times },
     { round = "b", times = { base = 10 }, date = "2026-01-02T00:00:00Z" } }))
+end)
+
+-- A row for each label, with so many seeds.
+local function seeded(name, seeds)
+  local labels = {}
+  for label in pairs(seeds) do labels[#labels + 1] = label end
+  table.sort(labels)
+  local bench = bench_of(name, labels)
+  for label, count in pairs(seeds) do
+    for seed = 1, count do
+      runs.put(folder, bench, { label = label, seed = seed, bits_per_byte = 2 + seed / 10, data = "d" })
+    end
+  end
+  bench:table { columns = { "bits_per_byte" } }
+  return bench
+end
+
+t.test("where rows have different numbers of seeds, tables, charts and the page say so", function()
+  local bench = seeded("uneven", { lstm = 1, rnn = 2, slide = 3 })
+  bench:plot { "bars", y = "bits_per_byte" }
+  local said = "1 to 3 seeds (fewer: lstm, rnn)"
+  local found = results.of(bench, settings)
+  local made = tables.build(bench, bench.tables[1], found)
+  t.contains(tables.notes(made)[1], "Scale small, " .. said .. ", mean")
+  local read = tables.read(table_files.write(made, folder .. "/uneven")[1])
+  t.equal(tables.notes(read)[1], tables.notes(made)[1])
+  t.contains(chart.values(bench, settings, found, true)[1].source, "scale small · " .. said .. " · ")
+  local page = core.read_file(html.write(folder))
+  t.contains(page, "6 runs done, 0 failed or diverged. Scale small, " .. said .. ". ")
+  t.contains(page, "<td>1 to 3</td>")
+end)
+
+t.test("as many seeds everywhere are one number, and few of many rows are named", function()
+  local even = seeded("even", { a = 2, b = 2 })
+  t.contains(tables.notes(tables.build(even, even.tables[1], results.of(even, settings)))[1],
+    "Scale small, 2 seeds, mean")
+  t.equal(summary.of_seeds({ "a", "b", "c", "d", "e" }, { a = 1, b = 3, c = 2, d = 1, e = 1 }),
+    "1 to 3 seeds (fewer: a, c and 2 more)")
+  t.equal(summary.seeds {}, "0 seeds")
 end)
 
 os.execute("rm -r '" .. folder .. "'")

@@ -126,14 +126,14 @@ t.test("every form of a table has it, and scale and seeds", function()
     latex = markup.latex(made),
   } do
     t.check((text:gsub("\\", "")):find(sentence, 1, true), name .. " lacks its data: " .. text)
-    t.check(text:find("Scale small, 2 seeds", 1, true), name .. " lacks scale and seeds")
+    t.check(text:find("Scale small, 1 to 2 seeds (fewer: w16)", 1, true), name .. " lacks scale and seeds")
   end
 end)
 
 t.test("a chart of one's own title keeps data and scale, and no data are another's", function()
   local made = chart.values(bench, settings, results.of(bench, settings), true)[1]
   t.equal(made.title, "My PG-19 chart (generated books, as pg19; scale small)")
-  t.equal(made.source, "embedded generator (books) · scale small · 2 seeds · Test processor, 2 threads")
+  t.equal(made.source, "embedded generator (books) · scale small · 1 to 2 seeds (fewer: w16) · Test processor, 2 threads")
   t.contains(gnuplot.program(made), 'chart_source = "embedded generator (books) ')
   local plain = load("shown", '"bars", y = "bits_per_byte"')
   made = chart.values(plain, settings, results.of(plain, settings), true)[1]
@@ -193,7 +193,7 @@ end)
 
 t.test("the page over all results has it for each experiment", function()
   local text = core.read_file(page.write(folder))
-  t.contains(text, "3 runs done, 0 failed or diverged. Scale small, 2 seeds. " .. sentence)
+  t.contains(text, "3 runs done, 0 failed or diverged. Scale small, 1 to 2 seeds (fewer: w16). " .. sentence)
 end)
 
 os.execute("rm -rf '" .. folder .. "'")
