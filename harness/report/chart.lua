@@ -84,15 +84,32 @@ local function any(shown, holds)
   return false
 end
 
+-- The most rows that the line below a title names.
+local most_named = 2
+
+-- " · with runs that are not today's (stale): LSTM, RNN and 3 more", of the rows whose runs these are.
+local function stale_note(shown)
+  local labels, seen = {}, {}
+  for _, each in ipairs(shown) do
+    local label = each.row.label
+    local is_stale = results.doubt(each.results:status(label, each.row.dataset)) ~= nil
+    if is_stale and not seen[label] then labels[#labels + 1] = label end
+    seen[label] = seen[label] or is_stale
+  end
+  if #labels == 0 then return "" end
+  return (" · with runs that are not today's (stale): %s%s"):format(
+    table.concat(labels, ", ", 1, math.min(#labels, most_named)),
+    #labels > most_named and (" and %d more"):format(#labels - most_named) or "")
+end
+
 -- What stands behind the source of a chart; the mark of a busy machine is beside labels, where a kind
 -- has them.
 local function notes_of(view, shown, names, plot)
-  local function is_stale(from, row) return results.doubt(from:status(row.label, row.dataset)) ~= nil end
   local function is_busy(from, row) return parts.busy_mark(from, row, axes_of(plot)) ~= "" end
   return (view.results:apart(names, shown) and " · times of several rounds" or "")
     .. (any(shown, is_busy) and " · with times of a busy machine (~)" or "")
     .. (view.experiment.changed and " · options changed: " .. view.experiment.changed or "")
-    .. (any(shown, is_stale) and " · with runs that are not today's (stale)" or "")
+    .. stale_note(shown)
 end
 
 -- One chart, its runs in the view; nil where there are none.

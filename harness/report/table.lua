@@ -5,6 +5,7 @@ local metrics = require "longhaul.run.metrics"
 local notes = require "longhaul.report.table_notes"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
+local results_of = require "longhaul.report.results"
 local statuses = require "longhaul.report.cell_status"
 local summary = require "longhaul.report.summary"
 local tuning = require "longhaul.run.tuning"
@@ -338,6 +339,8 @@ function tables.texts(column, cell)
   if cell.measured == nil and cell.status ~= "missing" then measured = cell.status end
   if cell.busy then measured = measured .. "~" end
   if statuses.is_of_fewer(cell.status) then measured = measured .. " (part)" end
+  local is_doubtful = results_of.doubt(cell.status) ~= nil
+  if cell.measured ~= nil and is_doubtful then measured = ("%s (%s)"):format(measured, cell.status) end
   local printed = metrics.text(column.metric, cell.published)
   if cell.published_spread then
     printed = ("%s ±%s"):format(printed, metrics.text(column.metric, cell.published_spread))

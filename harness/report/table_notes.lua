@@ -7,14 +7,14 @@ local views = require "longhaul.report.views"
 
 local notes = {}
 
--- What a status of some cells means, and whether the reason is that of one row.
+-- What a status of some cells means.
 local odd_sentences = {
-  { "partial", "Some rows lack seeds (status partial in the CSV file)", true },
-  { statuses.of_fewer, "Some rows lack data sets that others have (part), and are never the best", true },
-  { "stale", "Some rows are stale" },
-  { "other data", "Some rows were measured on data that this machine lacks" },
-  { "diverged", "Some rows diverged and are no results", true },
-  { "failed", "Some rows failed", true },
+  { "partial", "Some rows lack seeds (status partial in the CSV file)" },
+  { statuses.of_fewer, "Some rows lack data sets that others have (part), and are never the best" },
+  { "stale", "Some rows are stale, and never the best" },
+  { "other data", "Some rows were measured on data that this machine lacks, and are never the best" },
+  { "diverged", "Some rows diverged and are no results" },
+  { "failed", "Some rows failed" },
 }
 
 local function each_cell(made, visit)
@@ -28,19 +28,33 @@ local function noted_status(cell)
   return statuses.is_of_fewer(cell.status) and statuses.of_fewer or cell.status
 end
 
--- ": why; why" of the cells with a status, each once; "" where there is none.
-local function whys_of(made, status, by_row)
-  local texts, seen, most = {}, {}, 3
+-- The most reasons that are told, and rows that are named with each.
+local most = 3
+
+-- Why cells have a status: { why =, labels of its rows } ..., in their order.
+local function reasons_of(made, status)
+  local list, by_why = {}, {}
   each_cell(made, function(cell, row)
-    local text = noted_status(cell) == status and cell.why and (by_row and row.label .. ": " or "")
-      .. cell.why
-    if text and not seen[text] then texts[#texts + 1] = text end
-    seen[text or ""] = true
+    if noted_status(cell) ~= status or not cell.why then return end
+    local reason = by_why[cell.why]
+    if not reason then
+      reason = { why = cell.why }
+      by_why[cell.why], list[#list + 1] = reason, reason
+    end
+    if reason[#reason] ~= row.label then reason[#reason + 1] = row.label end
   end)
-  if #texts > most then
-    texts = { table.concat(texts, "; ", 1, most),
-      ("%d more in the CSV file"):format(#texts - most) }
+  return list
+end
+
+-- ": row, row: why; row: why" of the cells with a status; "" where there is none.
+local function whys_of(made, status)
+  local texts, list = {}, reasons_of(made, status)
+  for i = 1, math.min(#list, most) do
+    local rows = list[i]
+    texts[i] = ("%s%s: %s"):format(table.concat(rows, ", ", 1, math.min(#rows, most)),
+      #rows > most and (" and %d more"):format(#rows - most) or "", rows.why)
   end
+  if #list > most then texts[#texts + 1] = ("%d more in the CSV file"):format(#list - most) end
   return #texts > 0 and ": " .. table.concat(texts, "; ") or ""
 end
 
@@ -49,7 +63,7 @@ local function status_notes(made, odd)
   local list, seen, left_out = {}, {}, made.left_out or 0
   for _, line in ipairs(odd_sentences) do
     if odd[line[1]] then
-      list[#list + 1] = line[2] .. whys_of(made, line[1], line[3]) .. "."
+      list[#list + 1] = line[2] .. whys_of(made, line[1]) .. "."
     end
   end
   if left_out > 0 then

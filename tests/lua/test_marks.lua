@@ -59,8 +59,8 @@ local function seeded(name, seeds)
   for label in pairs(seeds) do labels[#labels + 1] = label end
   table.sort(labels)
   local bench = bench_of(name, labels)
-  for label, count in pairs(seeds) do
-    for seed = 1, count do
+  for _, label in ipairs(labels) do
+    for seed = 1, seeds[label] do
       runs.put(folder, bench, { label = label, seed = seed, bits_per_byte = 2 + seed / 10, data = "d" })
     end
   end
@@ -90,6 +90,27 @@ t.test("as many seeds everywhere are one number, and few of many rows are named"
   t.equal(summary.of_seeds({ "a", "b", "c", "d", "e" }, { a = 1, b = 3, c = 2, d = 1, e = 1 }),
     "1 to 3 seeds (fewer: a, c and 2 more)")
   t.equal(summary.seeds {}, "0 seeds")
+end)
+
+t.test("stale rows are marked, named and never the best", function()
+  local bench = bench_of("old", { "a", "b", "c", "d", "new" })
+  for i, label in ipairs { "a", "b", "c", "d", "new" } do
+    runs.put(folder, bench, { label = label, bits_per_byte = i, data = "d",
+      configuration = label ~= "new" and "of other options" .. label or nil })
+  end
+  bench:table { columns = { "bits_per_byte" } }
+  bench:plot { "bars", y = "bits_per_byte" }
+  local found = results.of(bench, settings)
+  local made = tables.build(bench, bench.tables[1], found)
+  local read = tables.read(table_files.write(made, folder .. "/old")[1])
+  for _, shown in ipairs { made, read } do
+    t.equal(select(2, tables.texts(shown.columns[1], shown.rows[1].cells[1])), "1.000 (stale)")
+    t.check(not shown.rows[1].cells[1].best and shown.rows[5].cells[1].best)
+    t.contains(table.concat(tables.notes(shown), "\n"), "Some rows are stale, and never the best: "
+      .. "a, b, c and 1 more: run with other options than the script now has.")
+  end
+  t.contains(chart.values(bench, settings, found, true)[1].source,
+    "with runs that are not today's (stale): a, b and 2 more")
 end)
 
 os.execute("rm -r '" .. folder .. "'")

@@ -111,7 +111,7 @@ t.test("where no run is current the latest configuration stands alone, and the c
   t.equal(cells["a bits_per_byte"].note, "run with other options than the script now has")
   t.equal(cells["b bits_per_byte"].note, "an older longhaul recorded it")
   t.contains(cells["c bits_per_byte"].note, "the model's version is")
-  t.contains(notes, "Some rows are stale: run with other options than the script now has; an "
+  t.contains(notes, "Some rows are stale, and never the best: a: run with other options than the script now has; b: an "
     .. "older longhaul recorded it")
   t.contains(notes, "1 run of other data or options was left out.")
 end)
