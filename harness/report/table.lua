@@ -17,8 +17,9 @@ tables.csv_columns = {
     "status", "mean", "spread", "device", "note", "rounds",
 }
 
---- What a file has besides, where it has something to say: options that `--set` changed.
-tables.more_columns = { "changed" }
+--- What a file has besides, where it has something to say: options that `--set` changed; in its first
+--- line how rows were tuned.
+tables.more_columns = { "changed", "tuning" }
 
 -- ---- building ----
 
@@ -386,6 +387,7 @@ function tables.records(made)
       end
     end
   end
+  if records[1] then records[1].tuning = made.tuned end
   return records
 end
 
@@ -428,7 +430,8 @@ function tables.read(path)
     return nil
   end
   local made = { name = path:match "([^/]+)%.csv$", columns = {}, rows = {},
-    scale = records[1].scale, device = records[1].device, changed = records[1].changed }
+    scale = records[1].scale, device = records[1].device, changed = records[1].changed,
+    tuned = records[1].tuning ~= "" and records[1].tuning or nil }
   made.title = made.name
   local columns, rows = {}, {}
   for _, record in ipairs(records) do

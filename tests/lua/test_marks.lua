@@ -113,5 +113,18 @@ t.test("stale rows are marked, named and never the best", function()
     "with runs that are not today's (stale): a, b and 2 more")
 end)
 
+t.test("the page says how rows were tuned, as the table does", function()
+  local bench = seeded("chosen", { a = 1, b = 1 })
+  local tune = { by = "valid_bits_per_byte", choices = 3, rounds = 1 }
+  bench.rows[1].tuned, bench.rows[1].tune = { text = "rate=0.3", edges = { "rate" } }, tune
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
+  t.contains(made.tuned, "rate=0.3")
+  local read = tables.read(table_files.write(made, folder .. "/chosen")[1])
+  t.equal(table.concat(tables.notes(read), "\n"):match "Chosen by[^\n]+", made.tuned)
+  bench.rows[1].tuned = nil
+  made = tables.build(bench, bench.tables[1], results.of(bench, settings))
+  t.equal(tables.read(table_files.write(made, folder .. "/chosen")[1]).tuned, nil)
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()
