@@ -18,8 +18,8 @@ tables.csv_columns = {
 }
 
 --- What a file has besides, where it has something to say: options that `--set` changed; in its first
---- line how rows were tuned.
-tables.more_columns = { "changed", "tuning" }
+--- line how rows were tuned, and columns that no row has a value of.
+tables.more_columns = { "changed", "tuning", "empty" }
 
 -- ---- building ----
 
@@ -85,6 +85,19 @@ local function columns_of(experiment, options, paper, results)
     end
   end
   return columns
+end
+
+-- The titles of requested columns that no row has a value of.
+local function empty_columns(experiment, options, results)
+  local list = {}
+  for _, metric in ipairs(options.columns) do
+    local any = is_measured(experiment, results, metric)
+    for _, dataset in ipairs(results.datasets) do
+      any = any or is_measured(experiment, results, metric, dataset)
+    end
+    if not any then list[#list + 1] = metrics.title(metric) end
+  end
+  return list
 end
 
 -- Of two names what they agree on.
@@ -254,6 +267,7 @@ function tables.build(experiment, options, results)
     tuned = tuning.sentence(experiment.rows), changed = experiment.changed,
     source = provenance.sentence(provenance.runs_of(results)),
     several = #results.datasets > 1, columns = columns, rows = {}, paper = options.published,
+    empty = empty_columns(experiment, options, results),
   }
   local names, labels = names_of(experiment, paper), labels_of(experiment, paper, columns)
   for i, label in ipairs(labels) do
@@ -387,7 +401,10 @@ function tables.records(made)
       end
     end
   end
-  if records[1] then records[1].tuning = made.tuned end
+  if records[1] then
+    records[1].tuning = made.tuned
+    records[1].empty = #made.empty > 0 and table.concat(made.empty, ", ") or nil
+  end
   return records
 end
 
@@ -431,7 +448,7 @@ function tables.read(path)
   end
   local made = { name = path:match "([^/]+)%.csv$", columns = {}, rows = {},
     scale = records[1].scale, device = records[1].device, changed = records[1].changed,
-    tuned = records[1].tuning ~= "" and records[1].tuning or nil }
+    tuned = records[1].tuning ~= "" and records[1].tuning or nil, empty = { records[1].empty } }
   made.title = made.name
   local columns, rows = {}, {}
   for _, record in ipairs(records) do

@@ -147,6 +147,9 @@ function notes.of(made)
   if compared(made) and made.scale ~= "paper" then
     list[#list + 1] = "The paper's models are larger: compare the order of the rows."
   end
+  if made.empty and #made.empty > 0 then
+    list[#list + 1] = ("No row has a value of: %s."):format(table.concat(made.empty, ", "))
+  end
   local odd_notes = status_notes(made, odd)
   return table.move(odd_notes, 1, #odd_notes, #list + 1, list)
 end

@@ -126,5 +126,15 @@ t.test("the page says how rows were tuned, as the table does", function()
   t.equal(tables.read(table_files.write(made, folder .. "/chosen")[1]).tuned, nil)
 end)
 
+t.test("a column that no row has a value of is named, on the page as well", function()
+  local bench = seeded("lacking", { a = 1 })
+  bench.tables[1].columns = { "bits_per_byte", "mse" }
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
+  local read = tables.read(table_files.write(made, folder .. "/lacking")[1])
+  for _, shown in ipairs { made, read } do
+    t.contains(table.concat(tables.notes(shown), "\n"), "No row has a value of: MSE.")
+  end
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

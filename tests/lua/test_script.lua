@@ -159,6 +159,7 @@ local mistakes = {
   { "bench:plot { 'bars', y = 'mse', name = 'a/b' }", "a plot's name begins with a letter" },
   { "bench:plot { 'bars', y = 'mse', name = 'loss' }", "'loss' is the chart of the losses" },
   { "bench:best_at { seconds = { 1 } }:best_at { seconds = { 2 } }", "there is one already" },
+  { "bench:table { columns = { 'mse', 'relative_step_time' } }", "'relative_step_time' needs the field 'baseline'" },
   { "bench:plot { 'parteo', x = 'a', y = 'mse' }", "did you mean 'pareto'" },
   { "bench:plot { 'pareto', y = 'mse' }", "field 'x' is missing" },
   { "bench:claim { 'brt_p001' }", "field 'holds' is missing" },
