@@ -133,7 +133,8 @@ end)
 t.test("a chart of one's own title keeps data and scale, and no data are another's", function()
   local made = chart.values(bench, settings, results.of(bench, settings), true)[1]
   t.equal(made.title, "My PG-19 chart (generated books, as pg19; scale small)")
-  t.equal(made.source, "embedded generator (books) · scale small · 1 to 2 seeds (fewer: w16) · Test processor, 2 threads")
+  t.equal(made.source, "embedded generator (books) · scale small · 1 to 2 seeds (fewer: w16) · "
+    .. "Test processor, 2 threads")
   t.contains(gnuplot.program(made), 'chart_source = "embedded generator (books) ')
   local plain = load("shown", '"bars", y = "bits_per_byte"')
   made = chart.values(plain, settings, results.of(plain, settings), true)[1]
