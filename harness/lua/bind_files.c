@@ -255,6 +255,17 @@ static int lock(lua_State *lua) {
     return 1;
 }
 
+/* is_locked(path) -> whether another process holds the lock; nothing is made, locked or awaited. */
+static int is_locked(lua_State *lua) {
+    const char *path = luaL_checkstring(lua, 1);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const bool is_known = file >= 0 && fcntl(file, F_GETLK, &whole) == 0;
+    if (file >= 0) (void)close(file);
+    lua_pushboolean(lua, is_known && whole.l_type != F_UNLCK);
+    return 1;
+}
+
 static void write_hex(char *to, uint64_t value) {
     for (int i = 15; i >= 0; --i, value >>= 4)
         to[i] = "0123456789abcdef"[value & 15];
@@ -311,6 +322,7 @@ const luaL_Reg lh_lua_files[] = {{"check_writable", check_writable},
                                  {"data_folders", data_folders},
                                  {"cache_folder", cache_folder},
                                  {"lock", lock},
+                                 {"is_locked", is_locked},
                                  {"hash", hash},
                                  {"file_digest", file_digest},
                                  {NULL, NULL}};

@@ -31,8 +31,11 @@ sweeping=$!
 until_true 20 sh -c "test \$(cat '$scratch'/results/sweep/curves/*.csv | wc -l) -gt 20"
 succeeds "a run that goes on" "heads 2 books seed 1" on watch long results
 succeeds "the other one has not begun" "1 begun, 1 new" on watch long results
-kill -TERM $sweeping
-wait $sweeping
+quietly 1 "which is not called interrupted" sh -c \
+    "'$longhaul' watch '$scratch/long.lua' --scale smoke --results '$scratch/results' | grep interrupted"
+kill -KILL $sweeping
+wait $sweeping 2>/dev/null
+succeeds "a run that was killed" ", interrupted; the same command goes on" on watch long results
 curve=$(echo "$scratch"/results/sweep/curves/*.csv)
 step=$(tail -n 1 "$curve" | cut -d, -f1)
 succeeds "how far it has come" "step $step/100000 [" on watch long results
