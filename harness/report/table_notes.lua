@@ -130,9 +130,10 @@ function notes.of(made)
     selected, unselected = selected or cell.selected, unselected or cell.unselected
     odd[noted_status(cell)] = true
   end)
-  list[1] = ("Scale %s, %s%s; the best measured value of a column is marked *."):format(
+  list[1] = ("Scale %s, %s%s; the best %s of a column is marked *."):format(
     made.scale, seeds_text, seeds > 1 and not selected
-      and ", mean ± standard deviation" or "")
+      and ", mean ± standard deviation" or "", seeds > 1 and not selected
+      and "mean, ties not told apart," or "measured value")
   list[#list + 1] = averages(made) and "A cost is the mean over the data sets." or nil
   list[#list + 1] = made.source
   list[#list + 1] = made.tuned

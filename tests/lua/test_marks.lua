@@ -74,7 +74,8 @@ t.test("where rows have different numbers of seeds, tables, charts and the page 
   local said = "1 to 3 seeds (fewer: lstm, rnn)"
   local found = results.of(bench, settings)
   local made = tables.build(bench, bench.tables[1], found)
-  t.contains(tables.notes(made)[1], "Scale small, " .. said .. ", mean")
+  t.contains(tables.notes(made)[1], "Scale small, " .. said .. ", mean ± standard deviation; "
+    .. "the best mean, ties not told apart, of a column is marked *.")
   local read = tables.read(table_files.write(made, folder .. "/uneven")[1])
   t.equal(tables.notes(read)[1], tables.notes(made)[1])
   t.contains(chart.values(bench, settings, found, true)[1].source, "scale small · " .. said .. " · ")
