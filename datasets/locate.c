@@ -167,9 +167,15 @@ static const char *name_of(const char *path) {
     return name;
 }
 
+static const char generator[] = "embedded generator";
+
 lh_status lh_source_generated(char **source, const char *kind) {
-    *source = lh_format("embedded generator (%s)", kind);
+    *source = lh_format("%s (%s)", generator, kind);
     return *source != NULL ? LH_OK : LH_EMEMORY;
+}
+
+bool lh_source_is_generated(const char *source) {
+    return strncmp(source, generator, sizeof generator - 1) == 0;
 }
 
 lh_status lh_source_found(char **source, const char *name, const char *what, const char *path) {

@@ -35,5 +35,7 @@ lh_status lh_data_resolve(const char *what, const char *name, const char *const 
  * *source (free()). */
 lh_status lh_source_generated(char **source, const char *kind);
 lh_status lh_source_found(char **source, const char *name, const char *what, const char *path);
+/* Whether a source was made by lh_source_generated. */
+bool lh_source_is_generated(const char *source);
 
 #endif

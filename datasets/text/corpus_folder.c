@@ -15,49 +15,59 @@
 
 enum { MOST_DEPTH = 16 };
 
-/* Where the files of a walk go: one split, or by the hash of their names. */
+/* Where the files of a walk go: one split, or those that their names say. */
 typedef struct walk {
     lh_corpus *corpus;
     const char *field, *root;
-    int split;           /* -1: by hash */
-    bool named, unnamed; /* files of JSON lines that say their split, and that do not */
+    int split;           /* -1: by the files' names */
+    bool named, unnamed; /* files that say their split, and that do not */
 } walk;
 
-/* Behind a split's name: ".jsonl", or which of its pieces the file is, "-00000-of-00002.jsonl". */
+/* Behind a split's name: nothing or an ending, ".txt" or ".jsonl.gz", and before it which of its
+ * pieces the file is, "-00000-of-00002.jsonl". */
 static bool ends_name(const char *rest) {
     const bool is_piece = rest[0] != '\0' && strchr("-_.", rest[0]) != NULL;
     if (is_piece && isdigit((unsigned char)rest[1])) rest += 1 + strspn(rest + 1, "0123456789of-_");
-    return strcmp(rest, ".jsonl") == 0 || strcmp(rest, ".jsonl.gz") == 0;
+    if (rest[0] == '.') rest += 1 + strcspn(rest + 1, "-_.");
+    return rest[0] == '\0' || strcmp(rest, ".gz") == 0;
 }
 
-/* "train.jsonl" and the like belong to a split, in whatever folder; -1: no such name. */
-static int named_split(const char *path) {
+/* The split whose name begins here and is the last word before the ending; -1: none. */
+static int split_here(const char *word) {
     static const struct {
         const char *name;
         lh_split split;
     } splits[] = {{"train", LH_TRAIN}, {"valid", LH_VALID}, {"validation", LH_VALID},
                   {"val", LH_VALID},   {"dev", LH_VALID},   {"test", LH_TEST}};
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     for (size_t i = 0; i < sizeof splits / sizeof splits[0]; ++i) {
         const size_t length = strlen(splits[i].name);
-        if (strncmp(name, splits[i].name, length) == 0 && ends_name(name + length))
+        if (strncmp(word, splits[i].name, length) == 0 && ends_name(word + length))
             return (int)splits[i].split;
     }
     return -1;
 }
 
-/* Lines of one split would be hashed into all of them beside another's own file. */
-static lh_status read_lines(walk *w, const char *name, const char *path) {
-    const int split = w->split >= 0 ? w->split : named_split(name);
-    w->named = w->named || split >= 0;
-    w->unnamed = w->unnamed || split < 0;
-    if (w->named && w->unnamed)
-        return lh_fail(LH_EFORMAT,
-                       "%s: of the files of JSON lines some are called train.jsonl, valid.jsonl or "
-                       "test.jsonl, as the splits are, others are not: move those away, or all "
-                       "into folders train/, valid/ and test/",
-                       path);
-    return lh_corpus_read_lines(w->corpus, w->field, split, name, path);
+/* "train.jsonl", "test-00.txt", "wiki.valid.tokens" and the like belong to a split, in whatever
+ * folder; -1: no such name. */
+static int named_split(const char *path) {
+    const char *slash = strrchr(path, '/'), *word = slash != NULL ? slash + 1 : path;
+    int split = split_here(word);
+    while (split < 0 && *(word += strcspn(word, "-_.")) != '\0')
+        split = split_here(++word);
+    return split;
+}
+
+/* What is of one split would be hashed into all of them beside another's own file. */
+static lh_status choose_split(walk *w, const char *name, const char *path, int *split) {
+    *split = w->split >= 0 ? w->split : named_split(name);
+    w->named = w->named || *split >= 0;
+    w->unnamed = w->unnamed || *split < 0;
+    if (!w->named || !w->unnamed) return LH_OK;
+    return lh_fail(LH_EFORMAT,
+                   "%s: some files here are called after a split (train.jsonl, valid-00.txt, "
+                   "wiki.test.tokens), others are not: move those away, or all into folders "
+                   "train/, valid/ and test/, as `longhaul data import` does by a hash",
+                   path);
 }
 
 static lh_status walk_folder(walk *w, const char *folder, int depth);
@@ -68,8 +78,10 @@ static lh_status walk_path(walk *w, const char *path, int depth) {
     if (S_ISDIR(status.st_mode)) return walk_folder(w, path, depth);
     if (!S_ISREG(status.st_mode)) return LH_OK;
     const char *name = path + strlen(w->root) + 1;
-    if (lh_json_lines_is(name)) return read_lines(w, name, path);
-    const lh_split split = w->split >= 0 ? (lh_split)w->split : lh_split_by_name(name);
+    int named = -1;
+    LH_TRY(choose_split(w, name, path, &named));
+    if (lh_json_lines_is(name)) return lh_corpus_read_lines(w->corpus, w->field, named, name, path);
+    const lh_split split = named >= 0 ? (lh_split)named : lh_split_by_name(name);
     if (lh_name_ends(name, ".gz")) return lh_corpus_add_packed(w->corpus, split, name, path);
     return lh_corpus_add_file(w->corpus, split, name, path, (int64_t)status.st_size);
 }

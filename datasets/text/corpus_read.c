@@ -78,7 +78,10 @@ lh_status lh_corpus_fill(lh_corpus *corpus, const lh_corpus_config *config) {
     LH_TRY(read_documents(corpus, config));
     lh_corpus_keep_digests(corpus);
     if (lh_corpus_documents(corpus, LH_TRAIN) > 0) return LH_OK;
-    return lh_fail(LH_EFORMAT, "data '%s' has no training documents", config->name);
+    return lh_fail(LH_EFORMAT,
+                   "data '%s' has no training documents (%lld to validate, %lld to test)",
+                   config->name, (long long)lh_corpus_documents(corpus, LH_VALID),
+                   (long long)lh_corpus_documents(corpus, LH_TEST));
 }
 
 lh_status lh_corpus_read(const lh_corpus_config *config, lh_corpus **out) {

@@ -59,7 +59,7 @@ function data.tell(info)
   local kind, root = source:match "^embedded generator %((.*)%)$", os.getenv "LONGHAUL_DATA"
   local stands_in = kind and (root or "") ~= "" and not core.exists(root .. "/" .. kind)
   tell_once(source .. (stands_in and ("; LONGHAUL_DATA has no '%s'"):format(kind) or ""))
-  if info.remark then tell_once(info.remark) end
+  for line in (info.remark or ""):gmatch "[^\n]+" do tell_once(line) end
 end
 
 -- ---- list ----

@@ -5,7 +5,10 @@
 #include "harness/tasks/documents.h"
 #include "harness/tasks/subsequences.h"
 
+#include <stdlib.h>
+
 #include "datasets/text/corpus.h"
+#include "datasets/text/corpus_remark.h"
 #include "harness/engine/text.h"
 
 /* One split as a source of documents. */
@@ -129,16 +132,28 @@ static char *describe(const void *instance) {
 }
 
 /* Rows take documents one after the other, so that those that share one are in lockstep. */
-static lh_status remark(const void *instance, char **out) {
-    const lh_documents *documents = instance;
+static lh_status remark_rows(const language_model *task, lh_text *out) {
+    const lh_documents *documents = &task->documents;
     const long long count = documents->source[LH_TRAIN].count, rows = documents->spec.rows;
-    const bool whole = ((const language_model *)instance)->subsequences == WHOLE_DOCUMENTS;
-    *out = NULL;
-    if (!whole || count >= rows) return LH_OK;
-    *out = lh_format("%lld training document%s for a batch of %lld rows, some of which read the "
-                     "same: split_bytes cuts documents, subsequences=streams gives each row a part",
-                     count, count == 1 ? "" : "s", rows);
-    return *out != NULL ? LH_OK : LH_EMEMORY;
+    if (task->subsequences != WHOLE_DOCUMENTS || count >= rows) return LH_OK;
+    char *line =
+        lh_format("%s%lld training document%s for a batch of %lld rows, some of which read the "
+                  "same: split_bytes cuts documents, subsequences=streams gives each row a part",
+                  out->bytes > 0 ? "\n" : "", count, count == 1 ? "" : "s", rows);
+    if (line == NULL) return LH_EMEMORY;
+    const lh_status status = lh_text_add_string(out, line);
+    free(line);
+    return status;
+}
+
+static lh_status remark(const void *instance, char **out) {
+    const language_model *task = instance;
+    lh_text text = {0};
+    lh_status status = lh_corpus_remark(task->corpus, &text);
+    if (status == LH_OK) status = remark_rows(task, &text);
+    if (status != LH_OK) free(text.data);
+    *out = status == LH_OK ? text.data : NULL;
+    return status;
 }
 
 static uint64_t digest(const void *instance) {

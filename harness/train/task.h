@@ -10,7 +10,7 @@
 
 /* Major: a change that breaks plug-ins. Minor: fields appended to lh_task_class. */
 #define LH_TASK_ABI_MAJOR 2
-#define LH_TASK_ABI_MINOR 1
+#define LH_TASK_ABI_MINOR 2
 
 /* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
  * until the next call. Optional ones are NULL. Shapes as in lh_batch. */
@@ -75,12 +75,12 @@ typedef struct lh_task_class {
     /* Optional: options that the class got when runs had been recorded, ended by NULL
      * (lh_options_is_unsaid). */
     const char *const *later_options;
+    /* Optional: what to know of the data before training, in lines, NULL where there is nothing. No
+     * part of what is recorded. Gives (free()). */
+    lh_status (*remark)(const void *instance, char **out);
     /* Optional: the option that says where the data lie, of which the digest has the content. It is
      * no part of the run that a checkpoint belongs to. */
     const char *place_option;
-    /* Optional: what to know of the data before training, NULL where there is nothing. No part of
-     * what is recorded. Gives (free()). */
-    lh_status (*remark)(const void *instance, char **out);
 } lh_task_class;
 
 /* A class with its data open. */

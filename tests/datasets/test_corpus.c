@@ -143,6 +143,39 @@ TEST(json_lines_are_of_the_split_that_they_are_called_in_any_folder) {
     check_named("test-cases.jsonl", -1);
     check_named("train.old.jsonl", -1);
     check_named("more.jsonl", -1);
+    check_named("reddit.test.jsonl", LH_TEST);
+}
+
+/* A folder with "train-0.txt" and `file`, which is of that split; -1: refused. */
+static void check_named_text(const char *file, int split) {
+    char name[PATH];
+    lh_corpus *corpus = NULL;
+    REQUIRE(make_root());
+    write_text("flat/train-0.txt", "text to train on", 16);
+    (void)snprintf(name, sizeof name, "flat/%s", file);
+    write_text(name, "x", 1);
+    const lh_status status = open_corpus("name=flat", &corpus);
+    if (split < 0) {
+        CHECK_FAILS(status, LH_EFORMAT, "others are not");
+        return;
+    }
+    REQUIRE_OK(status);
+    CHECK_EQ_INT(lh_corpus_documents(corpus, (lh_split)split), split == LH_TRAIN ? 2 : 1);
+    lh_corpus_destroy(corpus);
+}
+
+TEST(files_of_text_are_of_the_split_that_they_are_called) {
+    check_named_text("test.txt", LH_TEST);
+    check_named_text("test-00.txt", LH_TEST);
+    check_named_text("test", LH_TEST);
+    check_named_text("wiki.test.tokens", LH_TEST);
+    check_named_text("wiki_dev_01.txt", LH_VALID);
+    check_named_text("valid-03.txt", LH_VALID);
+    check_named_text("validation.md", LH_VALID);
+    check_named_text("en/train.txt", LH_TRAIN);
+    check_named_text("latest.txt", -1);
+    check_named_text("test-cases.txt", -1);
+    check_named_text("readme.txt", -1);
 }
 
 TEST(the_field_of_json_lines_is_an_option) {

@@ -69,6 +69,8 @@ write() {
 runs() { column run_id | wc -w; }
 write 100
 succeeds "a corpus of files" "data: mine (24 documents in mine/)" run mine
+succeeds "and how many documents each split has" "data: documents: 8 to train on, 8 to validate, 8 to test" "$longhaul" \
+    train --model lstm --options width=8 --train steps=1 --task-options 'name=mine segment=8'
 succeeds "fewer documents than rows" "data: 8 training documents for a batch of 9 rows" "$longhaul" train \
     --model lstm --options width=8 --train steps=1 --task-options 'name=mine batch=9 segment=8'
 write 100 a-j
