@@ -112,6 +112,11 @@ lh_status lh_tokenizer_encode(const lh_tokenizer *tokenizer, const char *text, s
     return tokenizer->class->encode(tokenizer->instance, text, bytes, tokens, count);
 }
 
+bool lh_tokenizer_spells(const lh_tokenizer *tokenizer, const char *text, size_t bytes) {
+    const lh_tokenizer_class *class = tokenizer->class;
+    return class->spells == NULL || class->spells(tokenizer->instance, text, bytes);
+}
+
 /* A model of another vocabulary may name ids that no kind has; none has to look for itself. */
 static lh_status check_ids(const lh_tokenizer *tokenizer, const int32_t *tokens, int64_t count) {
     const int64_t vocabulary = lh_tokenizer_vocabulary(tokenizer);

@@ -19,6 +19,8 @@ typedef struct lh_tokenizer_class {
     /* All ids are of the vocabulary. */
     lh_status (*decode)(const void *instance, const int32_t *tokens, int64_t count, char **text,
                         size_t *bytes);
+    /* Optional: as lh_tokenizer_spells; NULL: always. */
+    bool (*spells)(const void *instance, const char *text, size_t bytes);
 } lh_tokenizer_class;
 
 extern const lh_tokenizer_class lh_tokens_bytes;

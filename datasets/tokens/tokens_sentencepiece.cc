@@ -122,7 +122,8 @@ extern "C" {
 
 extern const lh_tokenizer_class lh_tokens_sentencepiece;
 const lh_tokenizer_class lh_tokens_sentencepiece = {
-    "sentencepiece:", true, open_model, close_model, end, vocabulary, nullptr, encode, decode};
+    "sentencepiece:", true,    open_model, close_model, end,
+    vocabulary,       nullptr, encode,     decode,      nullptr};
 
 lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int64_t pieces) {
     // a command line in one text would be logged before its log level is read

@@ -52,6 +52,19 @@ static lh_status encode(const void *instance, const char *text, size_t bytes, in
     return LH_OK;
 }
 
+/* What is <unk> in the text itself is a word like any other. */
+static lh_status find_word(void *to, const char *word, size_t bytes) {
+    encoding *e = to;
+    if (lh_words_find(e->words, word, bytes) < 0) e->count += 1;
+    return LH_OK;
+}
+
+static bool spells(const void *instance, const char *text, size_t bytes) {
+    encoding unknown = {.words = instance};
+    (void)lh_words_each(text, bytes, find_word, &unknown);
+    return unknown.count == 0;
+}
+
 static size_t decoded_bytes(const lh_words *words, const int32_t *tokens, int64_t count) {
     size_t total = 1;
     for (int64_t i = 0; i < count; ++i) {
@@ -90,4 +103,5 @@ const lh_tokenizer_class lh_tokens_words = {.prefix = "words:",
                                             .vocabulary = vocabulary,
                                             .find = find,
                                             .encode = encode,
-                                            .decode = decode};
+                                            .decode = decode,
+                                            .spells = spells};

@@ -164,7 +164,8 @@ static lh_status derive_errors(const totals *sum, const char *const *names, lh_m
     return derive_accuracy(sum, names, out);
 }
 
-/* word_perplexity is 2^(bits per word), as the papers on PG-19 report it. */
+/* word_perplexity is 2^(bits per word), as the papers on PG-19 report it. Sizes that are unknown
+ * may be NaN, which is above nothing. */
 static lh_status derive(const totals *sum, lh_metrics *out) {
     const double nats = sum->sums[NATS], weight = sum->sums[WEIGHT], bits = nats / log(2.0);
     const double accuracy = sum->sums[CORRECT] / weight;

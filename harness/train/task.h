@@ -22,7 +22,7 @@ typedef struct lh_host_batch {
      * how many these are; NULL: none came before. What encodes its past reads them. */
     const int32_t *past, *past_count;
     double predicted_bytes,
-        predicted_words; /* raw text behind the predicted tokens, 0 when unknown */
+        predicted_words; /* raw text behind the predicted tokens; 0 or NaN when unknown */
     int group;           /* index into the class' groups; 0 where it names none */
 } lh_host_batch;
 

@@ -1,4 +1,5 @@
 /* Word vocabularies: order, unknown words, files that are broken, a corpus read in words. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -77,6 +78,31 @@ TEST(text_becomes_words_and_line_ends) {
     (void)remove(path_of("words"));
 }
 
+/* Nothing pays for the letters of a word that is not in the vocabulary. */
+TEST(a_text_with_unknown_words_has_no_size) {
+    char name[600];
+    lh_corpus *corpus = NULL;
+    lh_tokenizer *tokenizer = NULL;
+    lh_document document;
+    REQUIRE(write_vocabulary(5, path_of("words")));
+    (void)snprintf(name, sizeof name, "words:%s", path_of("words"));
+    REQUIRE_OK(lh_tokenizer_open(name, &tokenizer));
+    CHECK(lh_tokenizer_spells(tokenizer, "a <unk>\nc", 9));
+    CHECK(!lh_tokenizer_spells(tokenizer, "a d\nc", 5));
+    REQUIRE_OK(lh_corpus_create(NULL, &corpus));
+    lh_corpus_set_tokenizer(corpus, tokenizer, 0);
+    static const char *const texts[] = {"a b c", "a <unk> c", "a d c"};
+    for (int i = 0; i < 3; ++i)
+        REQUIRE_OK(lh_corpus_add_part(corpus, LH_TEST, "t", texts[i], strlen(texts[i]), 0,
+                                      strlen(texts[i])));
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE_OK(lh_corpus_document(corpus, LH_TEST, i, &document));
+        CHECK(isnan(document.bytes) == (i == 2) && isnan(document.words) == (i == 2));
+    }
+    lh_corpus_destroy(corpus);
+    (void)remove(path_of("words"));
+}
+
 TEST(broken_vocabularies_are_refused) {
     static const struct {
         const char *lines, *message;
@@ -137,7 +163,7 @@ TEST(a_corpus_trains_its_own_words) {
     lh_options_destroy(options);
 }
 
-/* Words do not give blanks and what they do not know back. */
+/* Words do not give blanks back; what they do not know is behind the first tokens. */
 TEST(the_first_tokens_have_the_bytes_of_the_raw_text) {
     char given[2 * DATA_ROOT_BYTES];
     lh_options *options = NULL;
@@ -145,7 +171,7 @@ TEST(the_first_tokens_have_the_bytes_of_the_raw_text) {
     lh_document document;
     lh_corpus *corpus = NULL;
     REQUIRE(make_root());
-    write_text("words.txt", "<eos>\none\n<unk>\n", 16);
+    write_text("words.txt", "<eos>\none\nunbelievable\n<unk>\n", 29);
     write_text("few/train/1.txt", "one", 3);
     write_text("few/valid/1.txt", "one   unbelievable\n one two three", 33);
     (void)snprintf(given, sizeof given, "name=few valid_tokens=4 tokens=words:%s/words.txt",
