@@ -55,8 +55,24 @@ static int refuse(lua_State *lua, const arguments *a, int found, const char *wor
     for (int i = 0; i < a->option_count; ++i)
         names[i] = a->option[i].name;
     const char *bare = word + strspn(word, "-");
-    lua_pushfstring(lua, "unknown option: %s%s", word, lh_did_you_mean(bare, names));
+    const char *name = lua_pushlstring(lua, bare, strcspn(bare, "="));
+    lua_pushfstring(lua, "unknown option: %s%s", word, lh_did_you_mean(name, names));
+    lua_remove(lua, -2);
     return 2;
+}
+
+/* The word that named the option which getopt_long gave last: its value may be a word of its own.
+ */
+static const char *last_word(const arguments *a, int index) {
+    const bool apart =
+        a->option[index].has_arg == required_argument && optarg == a->argv[optind - 1];
+    return a->argv[optind - (apart ? 2 : 1)];
+}
+
+/* getopt_long takes the beginning of a name for it: --seed would be --seeds. */
+static bool is_whole(const char *word, const char *name) {
+    const size_t length = strlen(name);
+    return strncmp(word + 2, name, length) == 0 && strchr("=", word[2 + length]) != NULL;
 }
 
 /* Sets the option in the table at `values`: true, its value, or for one that repeats all values. */
@@ -98,6 +114,8 @@ static int parse(lua_State *lua) {
     int index = 0, found = 0;
     while ((found = getopt_long(a.argc, a.argv, ":", a.option, &index)) != -1) {
         if (found != 0) return refuse(lua, &a, found, a.argv[optind > 1 ? optind - 1 : 1]);
+        const char *word = last_word(&a, index);
+        if (!is_whole(word, a.option[index].name)) return refuse(lua, &a, '?', word);
         keep(lua, &a, index, values);
     }
     lua_newtable(lua);

@@ -67,6 +67,11 @@ succeeds "a pair is described" "vectors stand for tokens" "$longhaul" describe b
 succeeds "with the adapter's parameters" "adapter.embedding.weight" "$longhaul" describe rsa --task random_walk
 fails 1 "a pair that is none" "t5: needs a source for its encoder" "$longhaul" describe t5 --task random_walk
 fails 1 "a model's options are checked" "did you mean 'window'" "$longhaul" describe brt --options windw=3
+for words in "--seed 3" "--seed=3" "--forc"; do
+    # shellcheck disable=SC2086  # an option and its value are two words
+    fails 2 "no option is cut short: $words" "unknown option: ${words%% *}" "$longhaul" run experiments/examples/sweep.lua $words
+done
+fails 2 "and the whole one is told" "did you mean 'seeds'?" "$longhaul" run experiments/examples/sweep.lua --seed=3
 fails 2 "an unknown model" "did you mean 'brt'" "$longhaul" describe brtt
 succeeds "a task is described, with its options" "tokens of a segment (N)" "$longhaul" describe language_model
 succeeds "and the models for it" "seasonal_naive" "$longhaul" describe forecasting
