@@ -24,10 +24,10 @@ local function passages_of(run, options)
 end
 
 -- What the model draws after the tokens of a passage.
-local function continue(run, weights, tokenizer, passage, options)
+local function continue(run, weights, tokenizer, passage, segment, options)
   local generator <close> = core.generator {
     model = run.row.model.options, vocabulary = tokenizer:vocabulary(), weights = weights,
-    seed = run.seed, device = run.device,
+    seed = run.seed, device = run.device, segment = segment,
   }
   generator:feed(passage)
   local drawn = {}
@@ -43,14 +43,14 @@ local function records_of(experiment, settings, options)
   }
   local weights = store.at(settings.results, experiment.runs):weights(identity.of(run).run_id)
   if not core.exists(weights) then return {} end
-  local vocabulary = identity.task_info(run.row.task).vocabulary
-  local tokenizer <close> = tokenizers.fitting(options.tokens, vocabulary, "the row's model")
+  local info = identity.task_info(run.row.task)
+  local tokenizer <close> = tokenizers.fitting(options.tokens, info.vocabulary, "the row's model")
   local records = {}
   for i, passage in ipairs(passages_of(run, options)) do
     records[i] = {
       row = options.row, seed = 1, scale = run.scale, device = run.device,
       context = tokenizer:decode(passage),
-      continuation = continue(run, weights, tokenizer, passage, options),
+      continuation = continue(run, weights, tokenizer, passage, info.length, options),
     }
   end
   return records

@@ -263,13 +263,14 @@ end
 -- ---- what a file says ----
 
 --- What the weight file at `path` is of: { model =, model_options =, task =, task_options =,
---- vocabulary = rows of the embedding, tokens = the name of the vocabulary }, each nil where
---- neither the file nor a config.json beside it says so.
+--- vocabulary = rows of the embedding, tokens = the name of the vocabulary, segment = the tokens of
+--- a segment that it was trained with }, each nil where neither the file nor a config.json beside it says so.
 function weights.about(path)
   local about, config = core.weights_texts(path), weights.config_path(path)
   if not about.model and core.exists(config) then return weights.of_config(config) end
   if about.task then
-    about.tokens = core.options("task", about.task, about.task_options):value "tokens"
+    local options = core.options("task", about.task, about.task_options)
+    about.tokens, about.segment = options:value "tokens", options:value "segment"
   end
   return about
 end
@@ -334,7 +335,7 @@ function weights.complete(values)
     options = options,
     task_options = on_top(task, about.task, about.task_options, values["task-options"]),
     tokens = values.tokens or tokens_in(values["task-options"]) or about.tokens,
-    vocabulary = values.vocabulary or about.vocabulary,
+    vocabulary = values.vocabulary or about.vocabulary, segment = about.segment,
   }, path
 end
 

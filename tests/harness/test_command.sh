@@ -322,6 +322,8 @@ succeeds "generate through an adapter" "The river" "${anew[@]}"
 "${anew[@]}" 2>"$scratch/told" >"$scratch/text"
 quietly 0 "what takes long is said once" test "$(cat "$scratch/told")" = \
     "longhaul: rsa keeps nothing from token to token: each reads its segment of up to 16 anew"
+"$longhaul" generate --weights "$scratch/rsa.safetensors" --prompt "The river" --count 2 2>"$scratch/told" >"$scratch/text"
+quietly 0 "the segment is that of the training" grep -q "its segment of up to 32 anew" "$scratch/told"
 # An encoder of text has the segment before; one that learnt from the sources of its task would have none.
 t5=(--model t5 --options 'layers=1 width=8 heads=2 hidden=8')
 succeeds "train an encoder on text" "bits_per_byte" "$longhaul" train "${t5[@]}" --task-options "$data" --train 'steps=3 warmup=2' --out "$scratch/t5.safetensors"

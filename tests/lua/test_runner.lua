@@ -237,9 +237,16 @@ t.test("sample texts continue whole passages", function()
     bench:sample { row = "base", tokens = "bytes", count = 3, context = 12, length = 5 }]])
   local path = folder .. "/script.lua"
   local bench = script.load(path, { scale = "smoke" })
+  local real, segment = core.generator, nil
+  core.generator = function(spec)
+    segment = spec.segment
+    return real(spec)
+  end
   local paths = require("longhaul.report.report").samples(bench,
     { results = folder, scale = "smoke", device = "cpu" })
+  core.generator = real
   t.equal(#paths, 2)
+  t.equal(segment, 16, "that of the training")
   local records = csv.read(paths[1])
   t.equal(#records, 3)
   for _, record in ipairs(records) do

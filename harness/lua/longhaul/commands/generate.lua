@@ -68,7 +68,7 @@ local function generate(values)
     model = core.options("model", said.model, said.options),
     vocabulary = tokenizer:vocabulary(), weights = said.path,
     seed = seed,
-    device = values.device or "cpu", segment = command.integer(values, "segment", 0, 0),
+    device = values.device or "cpu", segment = command.integer(values, "segment", said.segment or 0, 0),
   }
   tell(said.model, generator:segment())
   local read = tokenizer:encode(prompt)
@@ -103,7 +103,7 @@ return {
       { "top-k=", "draw among so many likeliest tokens; 0: all", "K" },
       { "top-p=", "draw among the likeliest with this probability together (default 1)", "P" },
       { "seed=", "seed of the draws (default 1)", "N" },
-      { "segment=", "tokens of a segment that is read anew (default: near 256, as the model takes)",
+      { "segment=", "tokens of a segment that is read anew (default: the weight file's, else near 256)",
         "N" },
       { "device=", "cpu, or cuda where built", "NAME" },
     },
