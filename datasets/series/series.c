@@ -72,7 +72,7 @@ struct lh_series {
     lh_series_range split[LH_SPLITS];
     double *mean, *deviation; /* [channels] */
     real *values, *features;  /* [rows][channels], [rows][times] */
-    char *source;
+    char *source, *path;      /* path NULL: of the generator */
     uint64_t digest;
 };
 
@@ -209,6 +209,8 @@ static lh_status generate(lh_series *series, const lh_series_config *config) {
 
 static lh_status read_file(lh_series *series, const char *name, const char *path) {
     const known *of = series->known;
+    series->path = lh_duplicate_text(path);
+    if (series->path == NULL) return LH_EMEMORY;
     LH_TRY(lh_series_read_csv(path, of != NULL ? of->columns : NULL, &series->table));
     char *rows = lh_format("%lld rows", (long long)series->table.rows);
     if (rows == NULL) return LH_EMEMORY;
@@ -308,6 +310,7 @@ void lh_series_destroy(lh_series *series) {
     free(series->values);
     free(series->features);
     free(series->source);
+    free(series->path);
     free(series);
 }
 
@@ -351,6 +354,35 @@ lh_series_range lh_series_split(const lh_series *series, lh_split split) {
 
 const char *lh_series_source(const lh_series *series) {
     return series->source;
+}
+
+/* The public data set that a file given by its path is called like and split otherwise; NULL: none.
+ */
+static const known *called_like(const lh_series *series) {
+    if (series->known != NULL || series->path == NULL) return NULL;
+    const char *name = strrchr(series->path, '/') + 1;
+    for (int i = 0; i < KNOWNS; ++i) {
+        const char *rest = name + strlen(knowns[i].file);
+        const bool begins = strncmp(name, knowns[i].file, strlen(knowns[i].file)) == 0;
+        if (begins && knowns[i].has_months &&
+            (strcmp(rest, ".csv") == 0 || strcmp(rest, ".csv.gz") == 0))
+            return &knowns[i];
+    }
+    return NULL;
+}
+
+lh_status lh_series_remark(const lh_series *series, char **out) {
+    const lh_series_range *split = series->split;
+    const known *like = called_like(series);
+    *out = NULL;
+    if (series->path == NULL) return LH_OK;
+    *out = lh_format("rows: %lld to train on, %lld to validate, %lld to test%s%s%s",
+                     (long long)(split[LH_TRAIN].end - split[LH_TRAIN].begin),
+                     (long long)(split[LH_VALID].end - split[LH_VALID].begin),
+                     (long long)(split[LH_TEST].end - split[LH_TEST].begin),
+                     like != NULL ? "; the name " : "", like != NULL ? like->name : "",
+                     like != NULL ? " instead of a path gives the published splits" : "");
+    return *out != NULL ? LH_OK : LH_EMEMORY;
 }
 
 uint64_t lh_series_digest(const lh_series *series) {

@@ -57,6 +57,9 @@ lh_series_range lh_series_split(const lh_series *series, lh_split split);
 
 /* "ETTh1 (17420 rows in the data folder)" or "ETTh1 (embedded generator)". */
 const char *lh_series_source(const lh_series *series);
+/* Which rows the splits of a file have and, where it is called as a public data set is, that this
+ * one's name splits it as is published; NULL of the generator. Gives *out (free()). */
+lh_status lh_series_remark(const lh_series *series, char **out);
 /* Of all values and their times. */
 uint64_t lh_series_digest(const lh_series *series);
 

@@ -286,6 +286,11 @@ static char *describe(const void *instance) {
     return lh_duplicate_text(lh_series_source(task->series));
 }
 
+static lh_status remark(const void *instance, char **out) {
+    const forecasting *task = instance;
+    return lh_series_remark(task->series, out);
+}
+
 static uint64_t digest(const void *instance) {
     const forecasting *task = instance;
     return lh_series_digest(task->series);
@@ -311,4 +316,5 @@ const lh_task_class lh_forecasting_class = {.name = "forecasting",
                                             .cursor_get = get_cursor,
                                             .cursor_set = set_cursor,
                                             .describe = describe,
-                                            .digest = digest};
+                                            .digest = digest,
+                                            .remark = remark};

@@ -254,6 +254,41 @@ TEST(public_data_must_be_what_their_name_says) {
                 LH_EFORMAT, "2 rows, but the training split ends at row 8640");
 }
 
+static void check_remark(const char *file, const char *said) {
+    char folder[] = "/tmp/longhaul-series-XXXXXX", path[PATH], options[PATH + 32], *remark = NULL;
+    lh_series *series = NULL;
+    REQUIRE(mkdtemp(folder) != NULL);
+    (void)snprintf(path, sizeof path, "%s/%s", folder, file);
+    (void)snprintf(options, sizeof options, "name='%s'", path);
+    FILE *stream = fopen(path, "wb");
+    REQUIRE(stream != NULL);
+    (void)fputs("date,HUFL\n", stream);
+    for (int i = 0; i < 10; ++i)
+        (void)fprintf(stream, "2016-07-01 %02d:00:00,%d\n", i, i);
+    (void)fclose(stream);
+    REQUIRE_OK(open_series(options, &series));
+    REQUIRE_OK(lh_series_remark(series, &remark));
+    CHECK_STR(remark, said);
+    free(remark);
+    lh_series_destroy(series);
+    (void)unlink(path);
+    (void)rmdir(folder);
+}
+
+#define SPLIT "rows: 7 to train on, 1 to validate, 2 to test"
+TEST(a_public_file_by_its_path_is_said_to_be_split_otherwise) {
+    lh_series *series = NULL;
+    char *remark = NULL;
+    check_remark("ETTh1.csv",
+                 SPLIT "; the name ETTh1 instead of a path gives the published splits");
+    check_remark("ETTh1-mine.csv", SPLIT);
+    check_remark("WTH.csv", SPLIT); /* which Informer's code splits by shares, too */
+    REQUIRE_OK(open_series("name=generate:seasonal", &series));
+    REQUIRE_OK(lh_series_remark(series, &remark));
+    CHECK(remark == NULL);
+    lh_series_destroy(series);
+}
+
 /* int(0.7 N) to train on, the last int(0.2 N) to test. */
 TEST(shares_are_of_seven_one_and_two_tenths) {
     static const struct {
