@@ -2,8 +2,10 @@
 #include "datasets/text/corpus_remark.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "datasets/locate.h"
+#include "harness/engine/options.h"
 
 static lh_status add_line(lh_text *out, char *line) {
     if (line == NULL) return LH_EMEMORY;
@@ -21,7 +23,23 @@ static lh_status say_splits(const lh_corpus *corpus, lh_text *out) {
                                    (long long)lh_corpus_documents(corpus, LH_TEST)));
 }
 
-lh_status lh_corpus_remark(const lh_corpus *corpus, lh_text *out) {
-    if (lh_source_is_generated(lh_corpus_source(corpus))) return LH_OK;
-    return say_splits(corpus, out);
+/* Scripts set them for a generator that stands in where the corpus is not. */
+static lh_status say_unused(const lh_corpus_config *config, lh_text *out) {
+    lh_corpus_config usual;
+    lh_options_standard(lh_corpus_config_options, &usual);
+    const bool documents = config->documents != usual.documents,
+               bytes = config->document_bytes != usual.document_bytes,
+               seed = config->data_seed != usual.data_seed;
+    if (!documents && !bytes && !seed) return LH_OK;
+    return add_line(out, lh_format("not of a generator, so that these options do nothing:%s%s%s "
+                                   "(split_bytes and limit_documents are for any text)",
+                                   documents ? " documents" : "", bytes ? " document_bytes" : "",
+                                   seed ? " data_seed" : ""));
+}
+
+lh_status lh_corpus_remark(const lh_corpus *corpus, const lh_corpus_config *config, lh_text *out) {
+    const char *source = lh_corpus_source(corpus);
+    if (lh_source_is_generated(source) || strncmp(config->name, "plugin:", 7) == 0) return LH_OK;
+    LH_TRY(say_splits(corpus, out));
+    return say_unused(config, out);
 }

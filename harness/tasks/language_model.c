@@ -149,7 +149,7 @@ static lh_status remark_rows(const language_model *task, lh_text *out) {
 static lh_status remark(const void *instance, char **out) {
     const language_model *task = instance;
     lh_text text = {0};
-    lh_status status = lh_corpus_remark(task->corpus, &text);
+    lh_status status = lh_corpus_remark(task->corpus, &task->data, &text);
     if (status == LH_OK) status = remark_rows(task, &text);
     if (status != LH_OK) free(text.data);
     *out = status == LH_OK ? text.data : NULL;
