@@ -204,9 +204,11 @@ local function metric_table()
   local rows = { "| metric | what | unit | better | kind | seeds | also |",
     "|---|---|---|---|---|---|---|" }
   for _, line in ipairs(metrics.lines()) do
-    rows[#rows + 1] = ("| `%s` | %s | %s | %s | %s | %s | %s |"):format(line[1], line.says,
-      line.unit or "",
-      line.better or "", line.kind, line.pooled, columns_of(line))
+    if metrics.is_column(line) then
+      rows[#rows + 1] = ("| `%s` | %s | %s | %s | %s | %s | %s |"):format(line[1], line.says,
+        line.unit or "",
+        line.better or "", line.kind, line.pooled, columns_of(line))
+    end
   end
   return table.concat(rows, "\n") .. "\n"
 end

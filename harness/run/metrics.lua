@@ -222,6 +222,12 @@ end
 --- The lines of the registry, for documentation.
 function metrics.lines() return lines end
 
+--- A value as commands print it: counts in full.
+function metrics.spell(value) return (value % 1 == 0 and "%.0f" or "%.6g"):format(value) end
+
+--- Whether a metric is a column of runs.csv, not only what an evaluation tells.
+function metrics.is_column(line) return not line.splits or #line.splits > 0 end
+
 --- The columns that runs.csv always has, in its order.
 function metrics.columns()
   local names = {}

@@ -78,6 +78,16 @@ local function score(example)
   return session:evaluate "test", session:evaluate "valid"
 end
 
+t.test("counts are printed in full, and what is in no column is not told as one", function()
+  t.equal(metrics.spell(2009970), "2009970")
+  t.equal(metrics.spell(1.23456789), "1.23457")
+  t.equal(metrics.spell(math.huge), "inf")
+  local docs = core.read_file "docs/lua.md"
+  for _, line in ipairs(metrics.lines()) do
+    t.equal(docs:find(("\n| `%s` |"):format(line[1]), 1, true) ~= nil, metrics.is_column(line))
+  end
+end)
+
 local scored_on_valid = {}
 
 t.test("whatever a task's evaluations give is in the registry, on its split", function()

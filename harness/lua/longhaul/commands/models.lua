@@ -43,7 +43,7 @@ local function print_metrics(values)
   local names = {}
   for name in pairs(metrics.check_scored(values)) do names[#names + 1] = name end
   table.sort(names)
-  for _, name in ipairs(names) do print(("%-20s %.6g"):format(name, values[name])) end
+  for _, name in ipairs(names) do print(("%-20s %s"):format(name, metrics.spell(values[name]))) end
 end
 
 -- Before the training, not after it.
