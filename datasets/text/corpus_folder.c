@@ -23,13 +23,24 @@ typedef struct walk {
     bool named, unnamed; /* files that say their split, and that do not */
 } walk;
 
-/* Behind a split's name: nothing or an ending, ".txt" or ".jsonl.gz", and before it which of its
- * pieces the file is, "-00000-of-00002.jsonl". */
+/* What corpora of text end in; a program's test.c and train.py are no splits. */
+static bool ends_text(const char *rest) {
+    static const char *const endings[] = {"", ".txt", ".tokens", ".raw", ".jsonl"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; ++i) {
+        const size_t length = strlen(endings[i]);
+        if (strncmp(rest, endings[i], length) == 0 &&
+            (rest[length] == '\0' || strcmp(rest + length, ".gz") == 0))
+            return true;
+    }
+    return false;
+}
+
+/* Behind a split's name: which of its pieces the file is, "-00000-of-00002", if any, and an ending,
+ * ".txt" or ".jsonl.gz". */
 static bool ends_name(const char *rest) {
     const bool is_piece = rest[0] != '\0' && strchr("-_.", rest[0]) != NULL;
     if (is_piece && isdigit((unsigned char)rest[1])) rest += 1 + strspn(rest + 1, "0123456789of-_");
-    if (rest[0] == '.') rest += 1 + strcspn(rest + 1, "-_.");
-    return rest[0] == '\0' || strcmp(rest, ".gz") == 0;
+    return ends_text(rest);
 }
 
 /* The split whose name begins here and is the last word before the ending; -1: none. */

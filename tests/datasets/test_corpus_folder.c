@@ -75,9 +75,30 @@ TEST(files_of_text_are_of_the_split_that_they_are_called) {
     check_named_text("wiki.test.tokens", LH_TEST);
     check_named_text("wiki_dev_01.txt", LH_VALID);
     check_named_text("valid-03.txt", LH_VALID);
-    check_named_text("validation.md", LH_VALID);
+    check_named_text("validation.raw", LH_VALID);
     check_named_text("en/train.txt", LH_TRAIN);
     check_named_text("latest.txt", -1);
     check_named_text("test-cases.txt", -1);
     check_named_text("readme.txt", -1);
+}
+
+/* Twenty sources, three of them called train.py, test.py and dev.c: by their hashes. */
+TEST(sources_of_programs_are_called_after_no_split) {
+    lh_corpus *corpus = NULL;
+    REQUIRE(make_root());
+    write_text("sources/train.py", "x", 1);
+    write_text("sources/test.py", "x", 1);
+    write_text("sources/dev.c", "x", 1);
+    for (int i = 0; i < 17; ++i) {
+        char name[PATH];
+        (void)snprintf(name, sizeof name, "sources/model%d.py", i);
+        write_text(name, "x", 1);
+    }
+    REQUIRE_OK(open_corpus("name=sources", &corpus));
+    int64_t documents = 0;
+    for (int split = 0; split < LH_SPLITS; ++split)
+        documents += lh_corpus_documents(corpus, (lh_split)split);
+    CHECK_EQ_INT(documents, 20);
+    CHECK(lh_corpus_documents(corpus, LH_TRAIN) > 10);
+    lh_corpus_destroy(corpus);
 }
