@@ -83,6 +83,21 @@ succeeds "by the runs themselves" "known: 4 by runs that were trained here" \
 succeeds "a report" "report.html" "$longhaul" report --results "$results"
 quietly 0 "the report has the table" grep -q "relative step time" "$results/report.html"
 
+# Too large to be tried.
+cat >"$scratch/huge.lua" <<'END'
+local lh = require "longhaul"
+local bench = lh.experiment "huge"
+bench:row { "huge", model = lh.models.slide { layers = 64, width = 65536, heads = 64 },
+  task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64, batch = 1 },
+  train = lh.train { steps = 2 } }
+return bench
+END
+fails 1 "what the parameters alone make too large is refused, though no step of it was tried" \
+    "refused: $scratch/huge.lua:3: row \"huge\" (generate:books): takes 50332" \
+    "$longhaul" dry-run "$scratch/huge.lua" --scale smoke --results "$scratch/none"
+succeeds "and its memory is a bound from below" "at least 50332" \
+    sh -c "$longhaul dry-run $scratch/huge.lua --scale smoke --results $scratch/none || true"
+
 # A row that fails does not stop the others.
 sed 's/window = 32 }/window = 32, heads = 3 }/' "$scratch/sweep.lua" >"$scratch/bad.lua"
 fails 1 "a plan names what would be refused" "bad.lua:8: row \"long\" (generate:books): " \

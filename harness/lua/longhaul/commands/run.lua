@@ -239,6 +239,19 @@ local function show_run(run)
   fold.print((line:gsub(" +$", "")))
 end
 
+-- What is not known of a run's memory is at least that of its parameters, which may be too much.
+local function add_memory(run, settings, all)
+  local expected, memory = run.expected, core.machine().memory_bytes
+  local least = expected.bytes or expected.least_bytes
+  all.bytes = math.max(all.bytes, least)
+  all.unknown = all.unknown + (expected.bytes and 0 or 1)
+  if settings.device ~= "cpu" or least <= memory or finished.is_over(run.state) then return end
+  local text = ("%s: row \"%s\" (%s): takes %s of memory or more, where this machine has %s"):format(
+    run.row.line, run.row.label, run.row.dataset, mebibytes(least), mebibytes(memory))
+  if not all.refused[text] then table.insert(all.refusals, text) end
+  all.refused[text] = true
+end
+
 -- Shows a plan; adds to `all`: runs, those that are over, seconds ahead, the most bytes, refusals, and
 -- how many are known by what.
 local function show_plan(experiment, settings, all)
@@ -254,7 +267,7 @@ local function show_plan(experiment, settings, all)
       show_run(run)
       local is_over = finished.is_over(run.state)
       all.runs, all.over = all.runs + 1, all.over + (is_over and 1 or 0)
-      all.bytes = math.max(all.bytes, run.expected.bytes or 0)
+      add_memory(run, settings, all)
       all.by[run.expected.by] = (all.by[run.expected.by] or 0) + 1
       all.load = math.max(all.load, not is_over and run.expected.load or 0)
     end
@@ -275,10 +288,11 @@ local function show_total(all, settings, machine)
   for _, by in ipairs { "runs", "probe", "FLOPs" } do
     if all.by[by] then known[#known + 1] = ("%d by %s"):format(all.by[by], by_words[by]) end
   end
-  fold.print(("%d runs, %d done; %s ahead on %d threads, %s, step times %s; at most %s of %s"):format(
+  fold.print(("%d runs, %d done; %s ahead on %d threads, %s, step times %s; at %s %s of %s%s"):format(
     all.runs, all.over, duration(all.seconds), machine.threads, order_of(settings.jobs),
-    settings.no_timing and "left out" or "included", mebibytes(all.bytes),
-    mebibytes(machine.memory_bytes)))
+    settings.no_timing and "left out" or "included", all.unknown > 0 and "least" or "most",
+    mebibytes(all.bytes), mebibytes(machine.memory_bytes), all.unknown > 0
+    and (" (that of %d runs is known by their parameters alone)"):format(all.unknown) or ""))
   if #known > 0 then print("known: " .. table.concat(known, ", ")) end
   if all.load > 0 then
     print(("others used %.1f processors while rows were tried: on the idle machine it is less"):format(all.load))
@@ -297,7 +311,8 @@ end
 local function dry_run(values, rest)
   local experiment, settings = load_script(values, rest)
   settings.jobs = jobs_of(values)
-  local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refusals = {}, refused = {}, by = {}, load = 0 }
+  local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refusals = {}, refused = {}, by = {}, load = 0,
+    unknown = 0 }
   show_plans(experiment, settings, all)
   show_total(all, settings, core.machine())
   return #all.refusals > 0 and command.failed or command.ok
