@@ -138,7 +138,8 @@ local function expect(self, run)
     seconds = costs.open + run.row.train:option "steps" * costs.step + passes * costs.pass
       + writes_per_run * self.write_s,
     open_s = costs.open, step_s = costs.step, pass_s = costs.pass, bytes = costs.bytes, by = costs.by,
-    least_bytes = bytes_of_parameter * costs.model.total, load = costs.load, passes = passes_of(run.row.task), parameters = costs.model.total,
+    least_bytes = bytes_of_parameter * costs.model.total, load = costs.load,
+    passes = passes_of(run.row.task), parameters = costs.model.total,
     flops_per_token = costs.model.flops_per_token,
   }
 end

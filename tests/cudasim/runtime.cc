@@ -181,11 +181,6 @@ cudaError_t cudaGetDevice(int *device) {
     return cudaSuccess;
 }
 
-cudaError_t cudaMemGetInfo(size_t *left, size_t *all) {
-    *left = *all = (size_t)1 << 40;
-    return cudaSuccess;
-}
-
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
     if (device < 0 || device >= device_count) return cudaErrorInvalidDevice;
     *properties = {"simulated GPU", {{(char)('0' + device)}}};

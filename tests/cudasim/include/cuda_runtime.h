@@ -66,7 +66,6 @@ struct cudaDeviceProp {
 };
 
 CUDASIM_CHECKED cudaError_t cudaGetDeviceCount(int *count);
-CUDASIM_CHECKED cudaError_t cudaMemGetInfo(size_t *left, size_t *all);
 CUDASIM_CHECKED cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 CUDASIM_CHECKED cudaError_t cudaSetDevice(int device);
 CUDASIM_CHECKED cudaError_t cudaGetDevice(int *device);
