@@ -325,7 +325,8 @@ t.test("rows that differ in more than the axis are not fitted together, nor do c
     for point in lh.grid { { "kind", "a", "b" }, { "length", 16, 32, 64 }, { "heads", 1, 2 } } do
       local name = ("%s %d %d"):format(point.kind, point.length, point.heads)
       if dataset == "books" or point.kind == "b" or point.heads == 1 then
-        mixed:row { point, label = name, model = slide, task = task, train = train, dataset = dataset }
+        mixed:row { point, label = name, model = slide:with { heads = point.heads }, task = task,
+          train = train, dataset = dataset }
         local value = point.kind == "b" and (dataset == "books" and 4.1 or 1e-3)
           or point.heads == 2 and 5 or 100 / point.length
         runs.put(folder, mixed, { label = name, dataset = dataset, mse = value })

@@ -34,6 +34,17 @@ t.test("a good script gives its rows", function()
   t.contains(bench.rows[2].line, scratch .. ":7")
 end)
 
+t.test("a factor says what its model's option of that name is", function()
+  local rows = [[
+    for point in lh.grid { { "window", 16, 32 }, { "steps", 1 } } do
+      bench:row { point, model = model:with { window = %s }, task = task, train = train }
+    end
+    return bench]]
+  t.equal(#run(start .. rows:format "point.window").rows, 2)
+  t.fails(function() run(start .. rows:format "64") end,
+    ":7: row: factor 'window' is 16, but that of its model is 64")
+end)
+
 t.test("what is done at evaluations needs some, and is refused at the row's line", function()
   for said, told in pairs {
     ["keep_best = true"] = "keep_best=true chooses among evaluations",
@@ -289,7 +300,7 @@ end)
 t.test("no factor has the name of a column that the program fills", function()
   local grid = [[
     for point in lh.grid { { "window", 8, 16 }, { %q, 3 } } do
-      bench:row { point, model = model, task = task, train = train }
+      bench:row { point, model = model:with { window = point.window }, task = task, train = train }
     end
     return bench]]
   for _, name in ipairs { "kernels", "machine", "date", "seed", "task", "mse", "tuned", "reach",

@@ -43,11 +43,20 @@ local function check_given(what, task, column)
   if never then spec.fail(("row: %s: %s"):format(what, never)) end
 end
 
---- Fails for a row whose training options exclude each other, or that chooses by what its task never
---- gives.
+-- A factor that is called as an option of the model is what tables and charts say of it.
+local function check_option(row, name, value)
+  local known, own = pcall(row.model.option, row.model, name)
+  if not known or type(own) ~= type(value) or own == value then return end
+  spec.fail(("row: factor '%s' is %s, but that of its model is %s: give it the point's, or call the axis otherwise")
+    :format(name, tostring(value), tostring(own)))
+end
+
+--- Fails for a row whose training options exclude each other, that chooses by what its task never
+--- gives, or whose factors say other than its options.
 function checks.training(row)
   local good, message = pcall(core.check_train, row.train.options)
   if not good then spec.fail("row: " .. message) end
+  for _, factor in ipairs(row.factors or {}) do check_option(row, factor[1], factor[2]) end
   local best = metrics.column("valid", row.train:option "keep_best")
   if metrics.is_known(best) then check_given("keep_best", row.task.name, best) end
   if row.tune then check_given("tune", row.task.name, row.tune.by) end
