@@ -4,7 +4,8 @@
 local fields = {}
 
 fields.row = {
-  first = { "string|table", "the label, or a point of `lh.grid`, whose factors become columns of runs.csv" },
+  first = { "string|table", "the label, or a point of `lh.grid`, whose factors become columns of runs.csv; one that "
+    .. "is called as an option of its model has that option's value" },
   { "model", "table", "an architecture and its options: `lh.models.NAME { ... }`", "longhaul.spec",
     needed = true },
   { "task", "table", "what is predicted, and the data: `lh.tasks.NAME { ... }`", "longhaul.spec",

@@ -630,7 +630,7 @@
 ---@field label_len? integer # of them the last ones that a decoder begins with (default 48)
 ---@field pred_len? integer # steps to predict: the horizon (default 24)
 ---@field batch? integer # windows side by side (B) (default 32)
----@field sampler? "sequential"|"shuffled"|"streams" # order of windows; sequential: batch row r moves on by `batch` steps; streams: it reads a piece of the series of its own and moves on by pred_len (default sequential)
+---@field sampler? "sequential"|"shuffled"|"streams" # order of training windows; sequential: row r of a batch begins r windows behind the first and moves on by `batch` steps; streams: by as many, in a piece of the series of its own (default sequential)
 ---@field drop_last? boolean # evaluate whole batches only, as Informer's code does (default false)
 ---@field limit_windows? integer # training windows to use, the latest; 0: all (default 0)
 ---@field evaluate_windows? integer # windows of a split that an evaluation reads, the first; 0: all (default 0)
@@ -791,7 +791,7 @@
 ---@field part? string "position": bits of a token by its place in the document; "kept": by how many tokens are read before it; "changed": what one other token costs, by how far back it stands; "recall": right answers by when the token was last read
 
 ---@class longhaul.row
----@field [1] string|table the label, or a point of `lh.grid`, whose factors become columns of runs.csv
+---@field [1] string|table the label, or a point of `lh.grid`, whose factors become columns of runs.csv; one that is called as an option of its model has that option's value
 ---@field model longhaul.spec an architecture and its options: `lh.models.NAME { ... }`
 ---@field task longhaul.spec what is predicted, and the data: `lh.tasks.NAME { ... }`
 ---@field train longhaul.spec how it is trained: `lh.train { ... }`
