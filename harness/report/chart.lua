@@ -97,9 +97,7 @@ local function stale_note(shown)
     seen[label] = seen[label] or is_stale
   end
   if #labels == 0 then return "" end
-  return (" · with runs that are not today's (stale): %s%s"):format(
-    table.concat(labels, ", ", 1, math.min(#labels, most_named)),
-    #labels > most_named and (" and %d more"):format(#labels - most_named) or "")
+  return " · with runs that are not today's (stale): " .. summary.first(labels, most_named)
 end
 
 -- What stands behind the source of a chart; the mark of a busy machine is beside labels, where a kind

@@ -4,6 +4,7 @@ local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local evidence = require "longhaul.report.evidence"
 local published = require "longhaul.report.published"
+local summary = require "longhaul.report.summary"
 local totals = require "longhaul.report.totals"
 local views = require "longhaul.report.views"
 
@@ -58,10 +59,7 @@ local function lacking_text(lacking)
     seen[name] = true
   end
   for i, reason in ipairs(reasons) do
-    local names = by_reason[reason]
-    local more = #names > most_named and (" and %d more"):format(#names - most_named) or ""
-    reasons[i] = ("%s: %s%s"):format(reason,
-      table.concat(names, ", ", 1, math.min(#names, most_named)), more)
+    reasons[i] = ("%s: %s"):format(reason, summary.first(by_reason[reason], most_named))
   end
   return reasons
 end

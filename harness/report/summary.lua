@@ -19,6 +19,12 @@ end
 --- How many different values a column has.
 function summary.count(runs, column) return #csv.distinct(runs, { column }) end
 
+--- "LSTM, RNN and 3 more" of a list of names, of which the first `most` are told.
+function summary.first(names, most)
+  local more = #names > most and (" and %d more"):format(#names - most) or ""
+  return table.concat(names, ", ", 1, math.min(#names, most)) .. more
+end
+
 -- The most rows that are named of those with fewer seeds.
 local most_named = 2
 
@@ -34,9 +40,7 @@ function summary.of_seeds(labels, fewest)
   end
   local unit = most == 1 and "seed" or "seeds"
   if #names == 0 then return ("%d %s"):format(most, unit) end
-  local more = #names > most_named and (" and %d more"):format(#names - most_named) or ""
-  return ("%d to %d %s (fewer: %s%s)"):format(least, most, unit,
-    table.concat(names, ", ", 1, math.min(#names, most_named)), more)
+  return ("%d to %d %s (fewer: %s)"):format(least, most, unit, summary.first(names, most_named))
 end
 
 --- The same of runs; a row's number is the least that it has on a data set.

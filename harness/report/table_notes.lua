@@ -50,9 +50,7 @@ end
 local function whys_of(made, status)
   local texts, list = {}, reasons_of(made, status)
   for i = 1, math.min(#list, most) do
-    local rows = list[i]
-    texts[i] = ("%s%s: %s"):format(table.concat(rows, ", ", 1, math.min(#rows, most)),
-      #rows > most and (" and %d more"):format(#rows - most) or "", rows.why)
+    texts[i] = ("%s: %s"):format(summary.first(list[i], most), list[i].why)
   end
   if #list > most then texts[#texts + 1] = ("%d more in the CSV file"):format(#list - most) end
   return #texts > 0 and ": " .. table.concat(texts, "; ") or ""
