@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #define LH_TEST_HELPER
+#include "tests/config.h"
 #include "tests/test.h"
 
 char data_root[DATA_ROOT_BYTES];
@@ -39,4 +40,13 @@ void write_text(const char *name, const void *text, size_t bytes) {
     if (!CHECK(file != NULL)) return;
     CHECK(fwrite(text, 1, bytes, file) == bytes);
     (void)fclose(file);
+}
+
+lh_status open_corpus(const char *text, lh_corpus **out) {
+    lh_options *options = NULL;
+    lh_corpus_config config;
+    lh_status status = parse_config(lh_corpus_config_options, text, &config, &options);
+    if (status == LH_OK) status = lh_corpus_open(&config, out);
+    lh_options_destroy(options);
+    return status;
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "datasets/text/corpus.h"
+
 enum { DATA_ROOT_BYTES = 512 };
 extern char data_root[DATA_ROOT_BYTES];
 
@@ -16,5 +18,8 @@ bool make_root(void);
 
 /* Writes the file data_root/<name>, whose folders are made. */
 void write_text(const char *name, const void *text, size_t bytes);
+
+/* Opens the corpus that options such as "name=mine split_bytes=8" say. Gives. */
+lh_status open_corpus(const char *text, lh_corpus **out);
 
 #endif

@@ -5,20 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/config.h"
 #include "tests/datasets/data_root.h"
 #include "tests/test.h"
 
 enum { PATH = 512 };
-
-static lh_status open_corpus(const char *text, lh_corpus **out) {
-    lh_options *options = NULL;
-    lh_corpus_config config;
-    lh_status status = parse_config(lh_corpus_config_options, text, &config, &options);
-    if (status == LH_OK) status = lh_corpus_open(&config, out);
-    lh_options_destroy(options);
-    return status;
-}
 
 TEST(folders_are_splits_and_files_documents) {
     REQUIRE(make_root());

@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "tests/config.h"
 #include "tests/datasets/data_root.h"
 #include "tests/test.h"
 
@@ -28,19 +27,10 @@ static bool remove_file(void) {
     return CHECK(unlink(path) == 0);
 }
 
-static lh_status open_with(const char *text, lh_corpus **out) {
-    lh_options *options = NULL;
-    lh_corpus_config config;
-    lh_status status = parse_config(lh_corpus_config_options, text, &config, &options);
-    if (status == LH_OK) status = lh_corpus_open(&config, out);
-    lh_options_destroy(options);
-    return status;
-}
-
 static lh_status open_pieces(const char *tokens, lh_corpus **out) {
     char text[128];
     (void)snprintf(text, sizeof text, "name=one split_bytes=%d tokens=%s", PIECE, tokens);
-    return open_with(text, out);
+    return open_corpus(text, out);
 }
 
 /* The byte at a place of the whole file. */
@@ -136,11 +126,11 @@ TEST(the_first_books_are_whole_though_they_are_cut) {
     write_text("few/train/b.txt", "a hundred", 9);
     write_text("few/train/c.txt", "nine", 4);
     lh_corpus *corpus = NULL;
-    REQUIRE_OK(open_with("name=few limit_documents=2 split_bytes=4 tokens=bytes", &corpus));
+    REQUIRE_OK(open_corpus("name=few limit_documents=2 split_bytes=4 tokens=bytes", &corpus));
     CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TRAIN), 5);
     CHECK_NEAR(words_of(corpus, LH_TRAIN), 4, 0);
     lh_corpus_destroy(corpus);
-    CHECK_FAILS(open_with("name=few valid_tokens=2 split_bytes=4 tokens=bytes", &corpus),
+    CHECK_FAILS(open_corpus("name=few valid_tokens=2 split_bytes=4 tokens=bytes", &corpus),
                 LH_EOPTION, "'valid_tokens' and 'split_bytes' exclude each other");
 }
 
