@@ -107,8 +107,7 @@ static lh_status check_order(const lh_model_setup *setup) {
     if (setup->stride <= setup->seq_len) return LH_OK;
     return lh_fail(LH_EOPTION,
                    "windows move on by the batch, %lld steps, more than seq_len (%lld): give the "
-                   "task a longer "
-                   "seq_len or a smaller batch",
+                   "task a longer seq_len or a smaller batch",
                    (long long)setup->stride, (long long)setup->seq_len);
 }
 

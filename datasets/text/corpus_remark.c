@@ -1,26 +1,17 @@
 /* Remarks on what was read from files, where names and options may not do what was meant. */
 #include "datasets/text/corpus_remark.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "datasets/locate.h"
 #include "harness/engine/options.h"
 
-static lh_status add_line(lh_text *out, char *line) {
-    if (line == NULL) return LH_EMEMORY;
-    lh_status status = out->bytes > 0 ? lh_text_add_string(out, "\n") : LH_OK;
-    if (status == LH_OK) status = lh_text_add_string(out, line);
-    free(line);
-    return status;
-}
-
 /* Names of files may have put them into other splits than was meant. */
 static lh_status say_splits(const lh_corpus *corpus, lh_text *out) {
-    return add_line(out, lh_format("documents: %lld to train on, %lld to validate, %lld to test",
-                                   (long long)lh_corpus_documents(corpus, LH_TRAIN),
-                                   (long long)lh_corpus_documents(corpus, LH_VALID),
-                                   (long long)lh_corpus_documents(corpus, LH_TEST)));
+    return lh_text_add_line(out, "documents: %lld to train on, %lld to validate, %lld to test",
+                            (long long)lh_corpus_documents(corpus, LH_TRAIN),
+                            (long long)lh_corpus_documents(corpus, LH_VALID),
+                            (long long)lh_corpus_documents(corpus, LH_TEST));
 }
 
 /* Scripts set them for a generator that stands in where the corpus is not. */
@@ -31,10 +22,11 @@ static lh_status say_unused(const lh_corpus_config *config, lh_text *out) {
                bytes = config->document_bytes != usual.document_bytes,
                seed = config->data_seed != usual.data_seed;
     if (!documents && !bytes && !seed) return LH_OK;
-    return add_line(out, lh_format("not of a generator, so that these options do nothing:%s%s%s "
-                                   "(split_bytes and limit_documents are for any text)",
-                                   documents ? " documents" : "", bytes ? " document_bytes" : "",
-                                   seed ? " data_seed" : ""));
+    return lh_text_add_line(out,
+                            "not of a generator, so that these options do nothing:%s%s%s "
+                            "(split_bytes and limit_documents are for any text)",
+                            documents ? " documents" : "", bytes ? " document_bytes" : "",
+                            seed ? " data_seed" : "");
 }
 
 lh_status lh_corpus_remark(const lh_corpus *corpus, const lh_corpus_config *config, lh_text *out) {

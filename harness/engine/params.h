@@ -32,8 +32,7 @@ typedef struct lh_param {
     const double *initial; /* optional [count]: initial values in place of init; borrowed */
     bool decay;            /* takes part in weight decay: matrices yes, biases and gains no */
     bool embedding;        /* left out of the paper's parameter counts */
-    bool
-        statistic; /* set by the model, not learnt: no gradient, no decay, left out of all counts */
+    bool statistic;        /* set by the model, not learnt: no gradient or decay, never counted */
     int64_t count;
     lh_tensor *value; /* after allocation */
     int group;        /* 0, or the number of those with which it is swapped (swap.h) */

@@ -9,16 +9,22 @@
 
 #include "harness/engine/array.h"
 
-char *lh_format(const char *format, ...) {
-    va_list counted, written;
-    va_start(counted, format);
-    va_copy(written, counted);
+static LH_PRINTF(1, 0) char *format_list(const char *format, va_list values) {
+    va_list counted;
+    va_copy(counted, values);
     const int length = vsnprintf(NULL, 0, format, counted);
     va_end(counted);
     char *text = length >= 0 ? lh_allocate((size_t)length + 1) : NULL;
-    if (text != NULL) (void)vsnprintf(text, (size_t)length + 1, format, written);
-    va_end(written);
+    if (text != NULL) (void)vsnprintf(text, (size_t)length + 1, format, values);
     if (length < 0) (void)lh_fail(LH_EMEMORY, "a text is too long to be written");
+    return text;
+}
+
+char *lh_format(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    char *text = format_list(format, values);
+    va_end(values);
     return text;
 }
 
@@ -39,4 +45,16 @@ lh_status lh_text_add(lh_text *text, const char *data, size_t bytes) {
 
 lh_status lh_text_add_string(lh_text *text, const char *data) {
     return lh_text_add(text, data, strlen(data));
+}
+
+lh_status lh_text_add_line(lh_text *text, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    char *line = format_list(format, values);
+    va_end(values);
+    lh_status status = line != NULL ? LH_OK : LH_EMEMORY;
+    if (status == LH_OK && text->bytes > 0) status = lh_text_add_string(text, "\n");
+    if (status == LH_OK) status = lh_text_add_string(text, line);
+    free(line);
+    return status;
 }

@@ -18,5 +18,7 @@ typedef struct lh_text {
 lh_status lh_text_reserve(lh_text *text, size_t bytes);
 lh_status lh_text_add(lh_text *text, const char *data, size_t bytes);
 lh_status lh_text_add_string(lh_text *text, const char *data);
+/* Adds what printf would write as a line: behind a line end, unless it is the first. */
+lh_status lh_text_add_line(lh_text *text, const char *format, ...) LH_PRINTF(2, 3);
 
 #endif

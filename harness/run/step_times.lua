@@ -92,8 +92,7 @@ end
 
 -- ---- the columns of runs.csv ----
 
--- The metrics of a round. Memory does not depend on who else runs, but on how many ranks share a batch:
--- of the rounds with as many as that whose times count the latest has it.
+-- The metrics of a round.
 local times, memory, is_time = {}, {}, {}
 
 for _, name in ipairs(metrics.columns_from "timing") do
@@ -104,7 +103,8 @@ end
 --- Whether a metric is a time of a row by itself: step_time_ms, tokens_per_second ...
 function step_times.is_time(metric) return is_time[metric] == true end
 
--- Of records, the latest first, that whose memory is shown beside the times of `timed` (nil: no times).
+-- Of records, the latest first, that whose memory is shown beside the times of `timed` (nil: no times):
+-- memory does not depend on who else runs, but on how many ranks share a batch.
 local function of_memory(list, timed)
   for _, record in ipairs(list) do
     if not timed or record.ranks == timed.ranks then return record end

@@ -136,14 +136,11 @@ static lh_status remark_rows(const language_model *task, lh_text *out) {
     const lh_documents *documents = &task->documents;
     const long long count = documents->source[LH_TRAIN].count, rows = documents->spec.rows;
     if (task->subsequences != WHOLE_DOCUMENTS || count >= rows) return LH_OK;
-    char *line =
-        lh_format("%s%lld training document%s for a batch of %lld rows, some of which read the "
-                  "same: split_bytes cuts documents, subsequences=streams gives each row a part",
-                  out->bytes > 0 ? "\n" : "", count, count == 1 ? "" : "s", rows);
-    if (line == NULL) return LH_EMEMORY;
-    const lh_status status = lh_text_add_string(out, line);
-    free(line);
-    return status;
+    return lh_text_add_line(
+        out,
+        "%lld training document%s for a batch of %lld rows, some of which read the "
+        "same: split_bytes cuts documents, subsequences=streams gives each row a part",
+        count, count == 1 ? "" : "s", rows);
 }
 
 static lh_status remark(const void *instance, char **out) {

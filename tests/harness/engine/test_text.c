@@ -59,3 +59,11 @@ TEST(reserved_text_is_empty_and_holds_what_was_asked) {
     CHECK(text.data == before);
     free(text.data);
 }
+
+TEST(lines_have_line_ends_between_them) {
+    lh_text text = {0};
+    REQUIRE_OK(lh_text_add_line(&text, "%d of %s", 1, "two"));
+    REQUIRE_OK(lh_text_add_line(&text, "the second"));
+    CHECK_STR(text.data, "1 of two\nthe second");
+    free(text.data);
+}
