@@ -90,7 +90,8 @@ static const char *predicted_by(const lh_model_setup *kind) {
     return kind->vocabulary > 0 ? "tokens" : NULL;
 }
 
-/* tasks() -> array of {name, summary, predicts = "tokens", "vectors" or nil, groups, options}. */
+/* tasks() -> array of {name, summary, version, predicts = "tokens", "vectors" or nil, groups,
+ * options}. */
 static int tasks(lua_State *lua) {
     const lh_task_class *class = NULL;
     lua_newtable(lua);
@@ -98,6 +99,8 @@ static int tasks(lua_State *lua) {
         lua_newtable(lua);
         set_text(lua, "name", class->name);
         set_text(lua, "summary", class->summary);
+        lua_pushinteger(lua, class->version > 1 ? class->version : 1);
+        lua_setfield(lua, -2, "version");
         set_text(lua, "predicts", predicted_by(&class->kind));
         set_texts(lua, "groups", class->groups);
         lh_lua_push_tables(lua, class->options);

@@ -21,8 +21,13 @@ local function task_text(task)
   return core.options("task", task.name, task.text .. " file=''"):text()
 end
 
-local class_versions = {}
-for _, class in ipairs(core.models()) do class_versions[class.name] = class.version end
+local function versions_of(classes)
+  local versions = {}
+  for _, class in ipairs(classes) do versions[class.name] = class.version end
+  return versions
+end
+
+local class_versions, task_versions = versions_of(core.models()), versions_of(core.tasks())
 
 --- The version of a model's class, nil for a class that is not there.
 function identity.class_version(name) return class_versions[name] end
@@ -88,6 +93,9 @@ local function new_configuration(run, data_digest, starts_from)
     said(row.train), row.train:option "precision", run.scale, run.device, starts_from or "",
   }
   parts[#parts + 1] = row.context and context.text(row.context)
+  -- Runs of first versions were recorded without one.
+  local version = task_versions[row.task.name] or 1
+  if version > 1 then parts[#parts + 1] = "task version " .. version end
   return digest_of(table.unpack(parts))
 end
 

@@ -63,6 +63,8 @@ static lh_status make_identity(lh_session *session, const lh_session_spec *spec)
     append_name(&out, "model", spec->model->name);
     append_number(&out, "model_version", (unsigned long long)spec->model->version);
     append_name(&out, "task", spec->task->name);
+    if (spec->task->version > 1)
+        append_number(&out, "task_version", (unsigned long long)spec->task->version);
     append_number(&out, "data_digest", spec->task->digest(session->task->instance));
     append_number(&out, "seed", spec->seed);
     LH_TRY(append_options(&out, "model", session->model->options, spec->model->later_options, NULL,

@@ -10,7 +10,7 @@
 
 /* Major: a change that breaks plug-ins. Minor: fields appended to lh_task_class. */
 #define LH_TASK_ABI_MAJOR 2
-#define LH_TASK_ABI_MINOR 2
+#define LH_TASK_ABI_MINOR 3
 
 /* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
  * until the next call. Optional ones are NULL. Shapes as in lh_batch. */
@@ -81,6 +81,9 @@ typedef struct lh_task_class {
     /* Optional: the option that says where the data lie, of which the digest has the content. It is
      * no part of the run that a checkpoint belongs to. */
     const char *place_option;
+    /* Raised when a metric or a batch comes to mean something else on the same data: runs of before
+     * are stale then. 0 as 1. */
+    int version;
 } lh_task_class;
 
 /* A class with its data open. */

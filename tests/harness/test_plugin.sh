@@ -89,6 +89,23 @@ made() {
 }
 succeeds "a model passes the test that it is given" "ours: bits_per_token" made ours model
 succeeds "a task outside of the tree trains and goes on" "steps_out: bits_per_token" made steps_out task
+# versioned N: what a run of the task is called when its class has that version
+versioned() {
+    mkdir -p "$scratch/version$1"
+    sed "s/.name = \"steps_out\"/&, .version = $1/" "$scratch/steps_out/steps_out.c" >"$scratch/steps_version$1.c"
+    build "steps_version$1.c" "version$1/steps.so" &&
+        (cd "$scratch" && LONGHAUL_PLUGINS=$scratch/version$1 "$LONGHAUL_BIN" dry-run versioned.lua --scale smoke | grep -o '^[0-9a-f]\{16\}')
+}
+cat >"$scratch/versioned.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "versioned"
+bench:row { label = "r", model = lh.models.lstm { width = 8 }, task = lh.tasks.steps_out {}, train = lh.train { steps = 2 } }
+return bench
+LUA
+first=$(versioned 0)
+succeeds "a task's first version is that of runs without one" "${first:-no run}" versioned 1
+next=$(versioned 2)
+succeeds "runs of its next version are others" "another" bash -c "[ -n '$first' ] && [ '${next:-$first}' != '$first' ] && echo another"
 succeeds "a corpus outside of the tree is read" "diary: bits_per_token" made diary data
 fails 1 "data that no plug-in has are named" "no corpus 'diaryy' (did you mean 'diary'?)" env LONGHAUL_PLUGINS="$scratch/diary" \
     "$LONGHAUL_BIN" train --model lstm --task-options 'name=plugin:diaryy segment=32 batch=2'
