@@ -234,7 +234,7 @@ static lh_status unary_backward(lh_tape *tape, lh_node *node) {
     const lh_unary_op op = *(const lh_unary_op *)node->args;
     lh_unary_backward_args args = {
         .op = op, .count = node->output[0]->count, .dy = lh_gradient_read(node->output[0])};
-    *(lh_derivative_reads_output(op) ? &args.y : &args.x) = lh_tensor_activation(node->saved[0]);
+    *(lh_unary_reads_output(op) ? &args.y : &args.x) = lh_tensor_activation(node->saved[0]);
     LH_TRY(lh_gradient_write(node->input[0], &args.dx, &args.write));
     return LH_RUN(lh_tape_pool(tape), unary_backward, &args);
 }
@@ -251,7 +251,7 @@ lh_tensor *lh_unary(lh_tape *tape, lh_unary_op op, lh_tensor *x) {
                               .backward = unary_backward,
                               LH_INPUTS(x),
                               LH_OUTPUTS(y),
-                              .saved = LH_TENSORS(lh_derivative_reads_output(op) ? y : x),
+                              .saved = LH_TENSORS(lh_unary_reads_output(op) ? y : x),
                               .saved_count = 1,
                               .args = &op,
                               .args_bytes = sizeof op};

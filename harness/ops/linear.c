@@ -56,7 +56,7 @@ static lh_status before_activation(lh_tape *tape, lh_node *node, const linear *l
     lh_gradient *gradient = node->output[0];
     lh_unary_backward_args args = {
         .op = l->activation, .count = l->rows * l->out, .dy = *dy, .write = LH_SET};
-    *(lh_derivative_reads_output(l->activation) ? &args.y : &args.x) =
+    *(lh_unary_reads_output(l->activation) ? &args.y : &args.x) =
         lh_tensor_activation(node->saved[2]);
     if (lh_gradient_is_exclusive(gradient)) {
         args.dx = lh_tensor_activation(gradient->value);
@@ -141,7 +141,7 @@ lh_tensor *lh_linear(lh_tape *tape, lh_tensor *x, lh_tensor *weight, lh_tensor *
     args.bias = bias != NULL ? lh_tensor_real(bias) : NULL;
     lh_tensor *kept = activation == LH_UNARY_IDENTITY ? NULL : y;
     lh_tensor *const inputs[] = {x, weight, bias};
-    if (!lh_derivative_reads_output(activation) && lh_tape_wants(tape, inputs, 3)) {
+    if (!lh_unary_reads_output(activation) && lh_tape_wants(tape, inputs, 3)) {
         kept = lh_tape_new_like(tape, y);
         if (kept == NULL) return NULL;
         args.pre = lh_tensor_activation(kept);

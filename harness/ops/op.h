@@ -29,13 +29,6 @@ static inline lh_heads lh_heads_at(const lh_tensor *x, lh_act act) {
                       .head_stride = x->stride[2]};
 }
 
-/* Whether the gradient of a function is told by its output; if not, by its input. */
-static inline bool lh_derivative_reads_output(lh_unary_op op) {
-    return op == LH_UNARY_IDENTITY || op == LH_UNARY_RELU || op == LH_UNARY_TANH ||
-           op == LH_UNARY_SIGMOID || op == LH_UNARY_EXP || op == LH_UNARY_SQRT ||
-           op == LH_UNARY_RSQRT || op == LH_UNARY_ELU;
-}
-
 /* A matrix product in the precision of the pool. */
 static inline lh_status lh_run_matmul(lh_pool *pool, const lh_matmul_args *product) {
     lh_matmul_args args = *product;

@@ -66,8 +66,15 @@ static inline lh_status lh_unary_forward_check(const lh_unary_forward_args *args
     return lh_sound(lh_are_sizes(args->count), known && lh_are_alike(args->x, args->y));
 }
 
-/* dx[i] (+)= dy[i] * f'(x[i]). IDENTITY, RELU, TANH, SIGMOID, EXP, ELU and the roots read only y,
- * the others only x; the pointer that is not read may be NULL. dx may be dy under LH_SET. */
+/* Whether f' is made of y = f(x); if not, of x. */
+static inline bool lh_unary_reads_output(lh_unary_op op) {
+    return op == LH_UNARY_IDENTITY || op == LH_UNARY_RELU || op == LH_UNARY_TANH ||
+           op == LH_UNARY_SIGMOID || op == LH_UNARY_EXP || op == LH_UNARY_SQRT ||
+           op == LH_UNARY_RSQRT || op == LH_UNARY_ELU;
+}
+
+/* dx[i] (+)= dy[i] * f'(x[i]). Of x and y only the one that lh_unary_reads_output tells is read; the
+ * other may be NULL. dx may be dy under LH_SET. */
 typedef struct lh_unary_backward_args {
     lh_unary_op op;
     int64_t count;

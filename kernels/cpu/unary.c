@@ -28,26 +28,8 @@ lh_status lh_cpu_unary_forward(const lh_launch *launch, const lh_unary_forward_a
 
 /* What the derivative is made from; dy stands in where it reads nothing. */
 static lh_act slope_source(const lh_unary_backward_args *args) {
-    switch (args->op) {
-    case LH_UNARY_IDENTITY:
-        return args->dy;
-    case LH_UNARY_RELU:
-    case LH_UNARY_TANH:
-    case LH_UNARY_SIGMOID:
-    case LH_UNARY_EXP:
-    case LH_UNARY_SQRT:
-    case LH_UNARY_RSQRT:
-    case LH_UNARY_ELU:
-        return args->y;
-    case LH_UNARY_GELU:
-    case LH_UNARY_GELU_EXACT:
-    case LH_UNARY_LOG:
-    case LH_UNARY_SQUARE:
-    case LH_UNARY_SILU:
-    case LH_UNARY_SOFTPLUS:
-        return args->x;
-    }
-    return args->x;
+    if (args->op == LH_UNARY_IDENTITY) return args->dy;
+    return lh_unary_reads_output(args->op) ? args->y : args->x;
 }
 
 LH_SPECIALIZED void backward_loop(lh_unary_op op, bool add, lh_dtype dtype, lh_range range,

@@ -72,14 +72,7 @@ __device__ static inline real lh_unary_value(lh_unary_op op, real x) {
     return x;
 }
 
-/* Whether f' is made of y = f(x) rather than of x. */
-static inline bool lh_unary_reads_output(lh_unary_op op) {
-    return op == LH_UNARY_IDENTITY || op == LH_UNARY_RELU || op == LH_UNARY_TANH ||
-           op == LH_UNARY_SIGMOID || op == LH_UNARY_EXP || op == LH_UNARY_SQRT ||
-           op == LH_UNARY_RSQRT || op == LH_UNARY_ELU;
-}
-
-/* f'(x), from whichever the op reads. */
+/* f'(x), from whichever lh_unary_reads_output tells. */
 __device__ static inline real lh_unary_slope(lh_unary_op op, real v) {
     switch (op) {
     case LH_UNARY_IDENTITY:
