@@ -86,9 +86,7 @@ static lh_status sort(lh_tape *tape, const lh_lsh *lsh, int64_t length, int64_t 
 static lh_status sort_both(lh_tape *tape, const lh_lsh *lsh, int64_t length, double *best,
                            tables *mixed, tables *ordered) {
     const lh_lsh settled = lh_lsh_settle(lsh, length);
-    int64_t buckets = 1;
-    for (int64_t f = 0; f < settled.factors; ++f)
-        buckets *= settled.factor[f];
+    const int64_t buckets = lh_lsh_buckets(settled.factors, settled.factor);
     int32_t *bucket = lh_tape_scratch(tape, (size_t)length * sizeof *bucket);
     int32_t *count = lh_tape_scratch(tape, (size_t)buckets * sizeof *count);
     if (bucket == NULL || count == NULL) return LH_EMEMORY;

@@ -27,33 +27,16 @@ lh_lsh lh_lsh_settle(const lh_lsh *lsh, int64_t length) {
     return settled;
 }
 
-static int64_t columns_of(const lh_lsh *lsh) {
-    int64_t columns = 0;
-    for (int64_t f = 0; f < lsh->factors; ++f)
-        columns += lsh->factor[f] / 2;
-    return columns;
-}
-
-static int64_t buckets_of(const lh_lsh *lsh) {
-    int64_t buckets = 1;
-    for (int64_t f = 0; f < lsh->factors; ++f)
-        buckets *= lsh->factor[f];
-    return buckets;
-}
-
 double lh_lsh_flops(const lh_lsh *lsh, int64_t length, int64_t head_width) {
     const lh_lsh settled = lh_lsh_settle(lsh, length);
-    const double hash =
-        2.0 * (double)(lsh->rounds * length * head_width) * (double)columns_of(&settled);
+    const int64_t columns = lh_lsh_columns(settled.factors, settled.factor);
+    const double hash = 2.0 * (double)(lsh->rounds * length * head_width) * (double)columns;
     return hash + lh_lsh_products(lsh->rounds, length, lsh->chunk, head_width);
 }
 
 static bool fits(const lh_lsh *lsh, const lh_tensor *q, const lh_tensor *k, const lh_tensor *v) {
-    bool even = lsh->factors >= 1 && lsh->factors <= LH_LSH_FACTORS;
-    for (int64_t f = 0; f < lsh->factors && even; ++f)
-        even = lsh->factor[f] == 1 || (lsh->factor[f] >= 2 && lsh->factor[f] % 2 == 0);
-    return even && lsh->rounds >= 1 && lsh->chunk >= 1 && q->rank == 4 &&
-           lh_tensor_same_shape(q, k) && lh_tensor_same_shape(q, v);
+    return lh_lsh_factors_fit(lsh->factors, lsh->factor) && lsh->rounds >= 1 && lsh->chunk >= 1 &&
+           q->rank == 4 && lh_tensor_same_shape(q, k) && lh_tensor_same_shape(q, v);
 }
 
 /* i32 [batch][heads][rounds][length] */
@@ -66,7 +49,7 @@ static lh_tensor *tokens_of_rounds(lh_tape *tape, const lh_lsh *lsh, const lh_te
 static lh_tensor *hash(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q) {
     lh_pool *pool = lh_tape_pool(tape);
     const int64_t rotations[] = {q->shape[0], q->shape[2], q->shape[3], lsh->rounds,
-                                 columns_of(lsh)};
+                                 lh_lsh_columns(lsh->factors, lsh->factor)};
     lh_tensor *key = lh_tape_random_key(tape), *bucket = tokens_of_rounds(tape, lsh, q);
     lh_tensor *rotation = lh_tape_new(tape, LH_REAL, 5, rotations);
     if (key == NULL || bucket == NULL || rotation == NULL) return NULL;
@@ -114,7 +97,7 @@ static lh_status sort(lh_tape *tape, const lh_lsh *lsh, const lh_tensor *bucket,
     const int64_t length = bucket->shape[3];
     const lh_lsh_sort_args args = {.rows = bucket->shape[0] * bucket->shape[1] * bucket->shape[2],
                                    .length = length,
-                                   .buckets = buckets_of(lsh),
+                                   .buckets = lh_lsh_buckets(lsh->factors, lsh->factor),
                                    .chunk = lsh->chunk,
                                    .bucket = lh_tensor_integer(bucket),
                                    .order = lh_tensor_integer(t[ORDER]),

@@ -22,17 +22,32 @@ typedef struct lh_lsh_hash_args {
     int32_t *bucket;      /* out [batch][heads][rounds][length] */
 } lh_lsh_hash_args;
 
-static inline bool lh_lsh_factors_fit(const lh_lsh_hash_args *args) {
-    if (args->factors < 1 || args->factors > LH_LSH_FACTORS) return false;
-    for (int64_t f = 0; f < args->factors; ++f)
-        if (args->factor[f] < 1 || (args->factor[f] > 1 && args->factor[f] % 2 != 0)) return false;
+static inline bool lh_lsh_factors_fit(int64_t factors, const int64_t *factor) {
+    if (factors < 1 || factors > LH_LSH_FACTORS) return false;
+    for (int64_t f = 0; f < factors; ++f)
+        if (factor[f] < 1 || (factor[f] > 1 && factor[f] % 2 != 0)) return false;
     return true;
+}
+
+/* Of a round's rotation. */
+static inline int64_t lh_lsh_columns(int64_t factors, const int64_t *factor) {
+    int64_t columns = 0;
+    for (int64_t f = 0; f < factors; ++f)
+        columns += factor[f] / 2;
+    return columns;
+}
+
+static inline int64_t lh_lsh_buckets(int64_t factors, const int64_t *factor) {
+    int64_t buckets = 1;
+    for (int64_t f = 0; f < factors; ++f)
+        buckets *= factor[f];
+    return buckets;
 }
 
 static inline lh_status lh_lsh_hash_check(const lh_lsh_hash_args *args) {
     const int64_t joined =
         args->batch | args->heads | args->length | args->head_width | args->rounds;
-    return lh_sound(lh_are_sizes(joined) && lh_lsh_factors_fit(args),
+    return lh_sound(lh_are_sizes(joined) && lh_lsh_factors_fit(args->factors, args->factor),
                     lh_is_activation(args->x.act));
 }
 

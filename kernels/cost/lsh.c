@@ -5,18 +5,12 @@
 
 enum { WIDEST = 128, MOST_ROUNDS = 16, RADIX_BITS = 4, HASH_COLUMNS = 32 };
 
-static int64_t columns_of(const lh_lsh_hash_args *args) {
-    int64_t columns = 0;
-    for (int64_t f = 0; f < args->factors; ++f)
-        columns += args->factor[f] / 2;
-    return columns;
-}
-
 /* Columns are multiplied 32 at a time, those that fill up the last of them for nothing. */
 lh_cost lh_cost_lsh_hash(const lh_lsh_hash_args *args) {
     const int64_t lists = args->batch * args->heads, rows = lists * args->rounds * args->length;
-    const double columns = (double)columns_of(args), width = (double)args->head_width;
-    const double padded = (double)(lh_cost_chunks(columns_of(args), HASH_COLUMNS) * HASH_COLUMNS);
+    const int64_t count = lh_lsh_columns(args->factors, args->factor);
+    const double columns = (double)count, width = (double)args->head_width;
+    const double padded = (double)(lh_cost_chunks(count, HASH_COLUMNS) * HASH_COLUMNS);
     lh_cost cost = {.kind = LH_COST_REGISTERS,
                     .products = 2 * (double)rows * width * columns,
                     .flops = 2 * (double)rows * width * (padded - columns),

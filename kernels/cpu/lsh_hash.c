@@ -7,17 +7,11 @@
 
 enum { ROWS = 64 };
 
-static int64_t columns_of(const lh_lsh_hash_args *args) {
-    int64_t columns = 0;
-    for (int64_t f = 0; f < args->factors; ++f)
-        columns += args->factor[f] / 2;
-    return columns;
-}
-
 /* A tile's products, and its tokens where they are not reals. */
 static size_t scratch_bytes(const lh_lsh_hash_args *args) {
     const int64_t widened = args->x.act.dtype == LH_REAL ? 0 : args->head_width;
-    return lh_attention_align((size_t)(ROWS * (columns_of(args) + widened)) * sizeof(real));
+    const int64_t columns = lh_lsh_columns(args->factors, args->factor);
+    return lh_attention_align((size_t)(ROWS * (columns + widened)) * sizeof(real));
 }
 
 /* Where `value` first stands among sign * y, or `count`. */
@@ -53,8 +47,8 @@ static int32_t bucket_of(const lh_lsh_hash_args *args, const real *y) {
 }
 
 static void hash_tile(const lh_lsh_hash_args *args, int64_t pair, lh_range rows, real *memory) {
-    const int64_t columns = columns_of(args), pitch = args->rounds * columns;
-    const int64_t count = rows.end - rows.begin;
+    const int64_t columns = lh_lsh_columns(args->factors, args->factor);
+    const int64_t pitch = args->rounds * columns, count = rows.end - rows.begin;
     const lh_attention_operand tokens =
         lh_attention_operand_of(args->x, pair / args->heads, pair % args->heads, rows.begin);
     const lh_attention_rows x =

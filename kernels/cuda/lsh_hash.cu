@@ -125,9 +125,7 @@ size_t lh_cuda_lsh_hash_workspace(const lh_lsh_hash_args *args) {
 
 template <typename element>
 static lh_status hash(const lh_launch *launch, const lh_lsh_hash_args *args) {
-    int64_t columns = 0;
-    for (int64_t f = 0; f < args->factors; ++f)
-        columns += args->factor[f] / 2;
+    const int64_t columns = lh_lsh_columns(args->factors, args->factor);
     const int64_t tiles = lh_chunk_count(args->length, TOKENS);
     const int64_t tasks = args->batch * args->heads * args->rounds * tiles;
     if (tasks == 0) return LH_OK;
