@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "harness/engine/clock.h"
-#include "harness/engine/record.h"
-#include "harness/engine/run_kernel.h"
-#include "harness/ops/ops.h"
+#include "harness/ops/op.h"
 
 enum { REPEATS = 5, ORDER_REPEATS = 40, HEAD_WIDTH = 64 };
 
@@ -21,9 +19,8 @@ static lh_tensor *random_vectors(lh_tape *tape, int64_t length) {
     const int64_t shape[] = {1, length, 1, HEAD_WIDTH};
     lh_tensor *key = lh_tape_random_key(tape), *x = lh_tape_new(tape, LH_REAL, 4, shape);
     if (key == NULL || x == NULL) return NULL;
-    const lh_normal_args args = {.count = lh_tensor_count(x),
-                                 .key = (const lh_random_key *)(const void *)lh_tensor_integer(key),
-                                 .x = lh_tensor_real(x)};
+    const lh_normal_args args = {
+        .count = lh_tensor_count(x), .key = lh_tensor_random_key(key), .x = lh_tensor_real(x)};
     return LH_RUN(lh_tape_pool(tape), normal, &args) == LH_OK ? x : NULL;
 }
 
@@ -104,10 +101,6 @@ static lh_status sort_both(lh_tape *tape, const lh_lsh *lsh, int64_t length, dou
     return sort(tape, lsh, length, buckets, bucket, &again, ordered);
 }
 
-static lh_heads heads_of(const lh_tensor *x) {
-    return (lh_heads){lh_tensor_activation(x), x->stride[0], x->stride[1], x->stride[2]};
-}
-
 /* The attention kernel over tokens that stand so. */
 static lh_status time_attention(lh_tape *tape, int64_t chunk, lh_tensor *const x[4], lh_tensor *lse,
                                 const tables *t, double *best) {
@@ -117,13 +110,13 @@ static lh_status time_attention(lh_tape *tape, int64_t chunk, lh_tensor *const x
                                                 .head_width = HEAD_WIDTH,
                                                 .rounds = 1,
                                                 .chunk = chunk,
-                                                .q = heads_of(x[0]),
-                                                .k = heads_of(x[1]),
-                                                .v = heads_of(x[2]),
+                                                .q = lh_heads_of(x[0]),
+                                                .k = lh_heads_of(x[1]),
+                                                .v = lh_heads_of(x[2]),
                                                 .order = lh_tensor_integer(t->order),
                                                 .slot = lh_tensor_integer(t->slot),
                                                 .first = lh_tensor_integer(t->first),
-                                                .out = heads_of(x[3]),
+                                                .out = lh_heads_of(x[3]),
                                                 .lse = lh_tensor_real(lse)};
     const double begin = lh_clock_seconds();
     LH_TRY(LH_RUN_W(lh_tape_pool(tape), lsh_attention_forward, &args));

@@ -20,10 +20,6 @@ enum {
     SAVED = FIRST_FILLED + LH_KEY_SOURCES
 };
 
-static lh_heads heads_of(const lh_tensor *x) {
-    return lh_heads_at(x, lh_tensor_activation(x));
-}
-
 /* A view that the kernel can read: [batch][tokens][heads][head_width], the last axis dense. */
 static lh_tensor *readable(lh_tape *tape, lh_tensor *x, lh_dtype dtype) {
     if (x == NULL || x->rank != 4) return NULL;
@@ -73,15 +69,15 @@ static lh_attention_spec spec_of(const lh_tape *tape, const lh_attention *attent
         spec.position_first = attention->position_first;
     }
     if (t[RANDOM_KEY] != NULL) {
-        spec.key = (const lh_random_key *)(const void *)lh_tensor_integer(t[RANDOM_KEY]);
+        spec.key = lh_tensor_random_key(t[RANDOM_KEY]);
     }
     for (int i = 0; i < attention->key_count; ++i) {
         const lh_keys *keys = &attention->keys[i];
         spec.source[i] = (lh_key_source){.count = t[FIRST_KEY + 2 * i]->shape[1],
                                          .first = keys->first,
                                          .everywhere = keys->everywhere,
-                                         .k = heads_of(t[FIRST_KEY + 2 * i]),
-                                         .v = heads_of(t[FIRST_KEY + 2 * i + 1])};
+                                         .k = lh_heads_of(t[FIRST_KEY + 2 * i]),
+                                         .v = lh_heads_of(t[FIRST_KEY + 2 * i + 1])};
         if (t[FIRST_FILLED + i] != NULL)
             spec.source[i].filled = lh_tensor_integer(t[FIRST_FILLED + i]);
     }
@@ -123,8 +119,8 @@ static lh_status attend_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *const *t = node->saved;
     const lh_tensor *out = t[OUT];
     lh_attention_backward_args args = {.spec = spec_of(tape, node->args, t),
-                                       .q = heads_of(t[QUERY]),
-                                       .out = heads_of(out),
+                                       .q = lh_heads_of(t[QUERY]),
+                                       .out = lh_heads_of(out),
                                        .dout = lh_heads_at(out, lh_gradient_read(node->output[0])),
                                        .lse = lh_tensor_real(t[LSE])};
     lh_act data = {.data = NULL};
@@ -212,8 +208,8 @@ lh_tensor *lh_attend(lh_tape *tape, const lh_attention *attention, lh_tensor *q)
     t[LSE] = lh_tape_new(tape, LH_REAL, 3, lse_shape);
     if (t[OUT] == NULL || t[LSE] == NULL) return NULL;
     const lh_attention_forward_args args = {.spec = spec_of(tape, attention, t),
-                                            .q = heads_of(t[QUERY]),
-                                            .out = heads_of(t[OUT]),
+                                            .q = lh_heads_of(t[QUERY]),
+                                            .out = lh_heads_of(t[OUT]),
                                             .lse = lh_tensor_real(t[LSE])};
     lh_tape_count_flops(tape, lh_attention_products(&args.spec));
     const lh_record record = {.op = "attention",

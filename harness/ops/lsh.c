@@ -56,8 +56,7 @@ static lh_tensor *hash(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q) {
     const int64_t count = lh_tensor_count(rotation);
     const lh_normal_args normal = {.count = count,
                                    .first = lh_tape_parts_before(tape, count),
-                                   .key =
-                                       (const lh_random_key *)(const void *)lh_tensor_integer(key),
+                                   .key = lh_tensor_random_key(key),
                                    .x = lh_tensor_real(rotation)};
     if (LH_RUN(pool, normal, &normal) != LH_OK) return NULL;
     lh_lsh_hash_args args = {.batch = q->shape[0],
@@ -66,7 +65,7 @@ static lh_tensor *hash(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q) {
                              .head_width = q->shape[3],
                              .rounds = lsh->rounds,
                              .factors = lsh->factors,
-                             .x = lh_heads_at(q, lh_tensor_activation(q)),
+                             .x = lh_heads_of(q),
                              .rotation = lh_tensor_real(rotation),
                              .bucket = lh_tensor_integer(bucket)};
     for (int64_t f = 0; f < lsh->factors; ++f)
@@ -127,10 +126,10 @@ static lh_status lsh_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *const *t = node->saved;
     const lh_tensor *q = t[QUERY], *out = t[OUT];
     lh_lsh_attention_backward_args args = *(const lh_lsh_attention_backward_args *)node->args;
-    args.q = lh_heads_at(q, lh_tensor_activation(q));
-    args.k = lh_heads_at(t[KEYS], lh_tensor_activation(t[KEYS]));
-    args.v = lh_heads_at(t[VALUES], lh_tensor_activation(t[VALUES]));
-    args.out = lh_heads_at(out, lh_tensor_activation(out));
+    args.q = lh_heads_of(q);
+    args.k = lh_heads_of(t[KEYS]);
+    args.v = lh_heads_of(t[VALUES]);
+    args.out = lh_heads_of(out);
     args.dout = lh_heads_at(out, lh_gradient_read(node->output[0]));
     args.order = lh_tensor_integer(t[ORDER]);
     args.slot = lh_tensor_integer(t[SLOT]);
@@ -163,23 +162,22 @@ static lh_tensor *attend(lh_tape *tape, const lh_lsh *lsh, lh_tensor **t) {
                                                  .chunk = lsh->chunk,
                                                  .any_bucket = lsh->any_bucket,
                                                  .precision = lh_pool_precision(q->pool)};
-    const lh_lsh_attention_forward_args args = {
-        .batch = back.batch,
-        .heads = back.heads,
-        .length = back.length,
-        .head_width = back.head_width,
-        .rounds = back.rounds,
-        .chunk = back.chunk,
-        .any_bucket = back.any_bucket,
-        .precision = back.precision,
-        .q = lh_heads_at(q, lh_tensor_activation(q)),
-        .k = lh_heads_at(t[KEYS], lh_tensor_activation(t[KEYS])),
-        .v = lh_heads_at(t[VALUES], lh_tensor_activation(t[VALUES])),
-        .order = lh_tensor_integer(t[ORDER]),
-        .slot = lh_tensor_integer(t[SLOT]),
-        .first = lh_tensor_integer(t[FIRST]),
-        .out = lh_heads_at(t[OUT], lh_tensor_activation(t[OUT])),
-        .lse = lh_tensor_real(t[LSE])};
+    const lh_lsh_attention_forward_args args = {.batch = back.batch,
+                                                .heads = back.heads,
+                                                .length = back.length,
+                                                .head_width = back.head_width,
+                                                .rounds = back.rounds,
+                                                .chunk = back.chunk,
+                                                .any_bucket = back.any_bucket,
+                                                .precision = back.precision,
+                                                .q = lh_heads_of(q),
+                                                .k = lh_heads_of(t[KEYS]),
+                                                .v = lh_heads_of(t[VALUES]),
+                                                .order = lh_tensor_integer(t[ORDER]),
+                                                .slot = lh_tensor_integer(t[SLOT]),
+                                                .first = lh_tensor_integer(t[FIRST]),
+                                                .out = lh_heads_of(t[OUT]),
+                                                .lse = lh_tensor_real(t[LSE])};
     lh_tape_count_flops(tape, (double)(args.batch * args.heads) *
                                   lh_lsh_flops(lsh, args.length, args.head_width));
     const lh_record record = {.op = "attend_lsh",

@@ -7,7 +7,7 @@ static lh_status nearest_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *const *t = node->saved;
     lh_knn_attention_backward_args args = *(const lh_knn_attention_backward_args *)node->args;
     args.head_scale = t[HEAD_SCALE] != NULL ? lh_tensor_real(t[HEAD_SCALE]) : NULL;
-    args.q = lh_heads_at(t[QUERY], lh_tensor_activation(t[QUERY]));
+    args.q = lh_heads_of(t[QUERY]);
     args.dout = lh_heads_at(t[QUERY], lh_gradient_read(node->output[0]));
     args.k = lh_tensor_real(t[KEYS]);
     args.v = lh_tensor_real(t[VALUES]);
@@ -55,11 +55,11 @@ lh_tensor *lh_attend_nearest(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tenso
         .capacity = k->shape[1],
         .top = top,
         .head_scale = head_scale != NULL ? lh_tensor_real(head_scale) : NULL,
-        .q = lh_heads_at(q, lh_tensor_activation(q)),
+        .q = lh_heads_of(q),
         .k = lh_tensor_real(k),
         .v = lh_tensor_real(v),
         .count = lh_tensor_integer(count),
-        .out = lh_heads_at(y, lh_tensor_activation(y)),
+        .out = lh_heads_of(y),
         .index = lh_tensor_integer(t[INDEX]),
         .weight = lh_tensor_real(t[WEIGHT])};
     const lh_knn_attention_backward_args back = {.batch = args.batch,

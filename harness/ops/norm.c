@@ -151,7 +151,7 @@ static lh_dropout_args dropout_args(const dropped *d, const lh_tensor *key) {
                              .period = d->period,
                              .first = d->first,
                              .rate = d->rate,
-                             .key = (const lh_random_key *)(const void *)lh_tensor_integer(key)};
+                             .key = lh_tensor_random_key(key)};
 }
 
 static lh_status dropout_backward(lh_tape *tape, lh_node *node) {

@@ -1,4 +1,5 @@
-/* What ops are written with: shapes and records of operands, for the files of this folder. */
+/* What ops are written with: shapes and records of operands, for the files of this folder and for
+ * benchmarks that run kernels as ops do. */
 #ifndef LH_OPS_OP_H
 #define LH_OPS_OP_H
 
@@ -27,6 +28,16 @@ static inline lh_heads lh_heads_at(const lh_tensor *x, lh_act act) {
                       .batch_stride = x->stride[0],
                       .token_stride = x->stride[1],
                       .head_stride = x->stride[2]};
+}
+
+/* x, as such kernels read it. */
+static inline lh_heads lh_heads_of(const lh_tensor *x) {
+    return lh_heads_at(x, lh_tensor_activation(x));
+}
+
+/* What a tensor of lh_tape_random_key holds. */
+static inline const lh_random_key *lh_tensor_random_key(const lh_tensor *key) {
+    return (const lh_random_key *)(const void *)lh_tensor_integer(key);
 }
 
 /* A matrix product in the precision of the pool. */

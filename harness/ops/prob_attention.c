@@ -3,18 +3,14 @@
 
 enum { QUERY, KEY, VALUE, INPUTS, OUT = INPUTS, CHOSEN, LSE, SAVED };
 
-static lh_heads heads_of(const lh_tensor *x) {
-    return lh_heads_at(x, lh_tensor_activation(x));
-}
-
 static lh_status prob_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *const *t = node->saved;
     lh_prob_attention_backward_args args = {
         .spec = *(const lh_prob_attention_spec *)node->args,
-        .q = heads_of(t[QUERY]),
-        .k = heads_of(t[KEY]),
-        .v = heads_of(t[VALUE]),
-        .out = heads_of(t[OUT]),
+        .q = lh_heads_of(t[QUERY]),
+        .k = lh_heads_of(t[KEY]),
+        .v = lh_heads_of(t[VALUE]),
+        .out = lh_heads_of(t[OUT]),
         .dout = lh_heads_at(t[OUT], lh_gradient_read(node->output[0])),
         .chosen = lh_tensor_integer(t[CHOSEN]),
         .lse = lh_tensor_real(t[LSE])};
@@ -60,16 +56,15 @@ lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *
     t[CHOSEN] = *chosen = lh_tape_new(tape, LH_I32, 3, shape);
     t[LSE] = lh_tape_new(tape, LH_REAL, 3, shape);
     if (key == NULL || t[OUT] == NULL || t[CHOSEN] == NULL || t[LSE] == NULL) return NULL;
-    const lh_prob_attention_forward_args args = {
-        .spec = spec,
-        .samples = samples,
-        .key = (const lh_random_key *)(const void *)lh_tensor_integer(key),
-        .q = heads_of(t[QUERY]),
-        .k = heads_of(t[KEY]),
-        .v = heads_of(t[VALUE]),
-        .out = heads_of(t[OUT]),
-        .chosen = lh_tensor_integer(t[CHOSEN]),
-        .lse = lh_tensor_real(t[LSE])};
+    const lh_prob_attention_forward_args args = {.spec = spec,
+                                                 .samples = samples,
+                                                 .key = lh_tensor_random_key(key),
+                                                 .q = lh_heads_of(t[QUERY]),
+                                                 .k = lh_heads_of(t[KEY]),
+                                                 .v = lh_heads_of(t[VALUE]),
+                                                 .out = lh_heads_of(t[OUT]),
+                                                 .chosen = lh_tensor_integer(t[CHOSEN]),
+                                                 .lse = lh_tensor_real(t[LSE])};
     lh_tape_count_flops(tape, flops_of(&spec, samples));
     const lh_record record = {.op = "attend_prob",
                               .backward = prob_backward,

@@ -31,7 +31,7 @@ static lh_rem_spec spec_of(const lh_rem_spec *sources, lh_tensor *const *t) {
     spec.mu = lh_tensor_real(t[MU]);
     for (int i = 0; i < spec.source_count; ++i) {
         lh_tensor *v = t[FIRST_VALUE + i], *filled = t[FIRST_FILLED + i];
-        spec.source[i].v = lh_heads_at(v, lh_tensor_activation(v));
+        spec.source[i].v = lh_heads_of(v);
         if (filled != NULL) spec.source[i].filled = lh_tensor_integer(filled);
     }
     return spec;
@@ -56,7 +56,7 @@ static lh_status encode_backward(lh_tape *tape, lh_node *node) {
     const lh_tensor *attended = t[ATTENDED];
     lh_rem_backward_args args = {
         .spec = spec_of(node->args, t),
-        .attention = lh_heads_at(attended, lh_tensor_activation(attended)),
+        .attention = lh_heads_of(attended),
         .dout = lh_heads_at(attended, lh_gradient_read(node->output[0])),
     };
     LH_TRY(
@@ -152,10 +152,8 @@ lh_tensor *lh_encode_recurrence(lh_tape *tape, const lh_recurrence *recurrence, 
     t[MU] = recurrence->mu;
     lh_tensor *y = lh_tape_new_like(tape, attended);
     if (y == NULL) return NULL;
-    const lh_rem_forward_args args = {.spec = spec_of(&spec, t),
-                                      .attention =
-                                          lh_heads_at(attended, lh_tensor_activation(attended)),
-                                      .out = lh_heads_at(y, lh_tensor_activation(y))};
+    const lh_rem_forward_args args = {
+        .spec = spec_of(&spec, t), .attention = lh_heads_of(attended), .out = lh_heads_of(y)};
     const lh_record record = {.op = "recurrence",
                               .backward = encode_backward,
                               .at_once = true,
