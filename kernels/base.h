@@ -1,4 +1,4 @@
-/* What every other file stands on: status codes, number types, write modes.
+/* What every other file stands on: status codes, number types, write modes, integers in a few words.
  * Included by C11 and by CUDA sources, so it keeps to what both accept. */
 #ifndef LH_KERNELS_BASE_H
 #define LH_KERNELS_BASE_H
@@ -56,5 +56,30 @@ typedef enum lh_precision {
 } lh_precision;
 
 #define LH_MAX_RANK 5
+
+/* A helper of hosts and GPUs. */
+#ifdef __CUDACC__
+#define LH_INLINE static __host__ __device__ __forceinline__
+#else
+#define LH_INLINE static inline
+#endif
+
+LH_INLINE int64_t lh_min(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+LH_INLINE int64_t lh_max(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* Chunks of `size` that cover `count`; the last may be short. */
+LH_INLINE int64_t lh_chunk_count(int64_t count, int64_t size) {
+    return (count + size - 1) / size;
+}
+
+/* The next multiple of `grain`. */
+LH_INLINE size_t lh_round_up(size_t bytes, size_t grain) {
+    return (bytes + grain - 1) / grain * grain;
+}
 
 #endif

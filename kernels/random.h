@@ -9,12 +9,6 @@
 
 #include "kernels/base.h"
 
-#ifdef __CUDACC__
-#define LH_INLINE static __host__ __device__ __forceinline__
-#else
-#define LH_INLINE static inline
-#endif
-
 /* What one random op draws from. The trainer advances `step`; the tape numbers the ops. */
 typedef struct lh_random_key {
     uint64_t seed;

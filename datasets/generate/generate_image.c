@@ -36,7 +36,7 @@ static void draw_scene(scene *s) {
 }
 
 static uint8_t channel_at(const scene *s, int64_t y, int64_t x, int c) {
-    const int64_t left = x < s->side - 1 - x ? x : s->side - 1 - x;
+    const int64_t left = lh_min(x, s->side - 1 - x);
     if (s->tiled[y / s->tile % CELLS][left / s->tile % (CELLS / 2)])
         return s->colour[(s->across[left % s->tile] + s->down[y % s->tile]) % COLOURS][c];
     return (uint8_t)((s->top[c] * (s->side - 1 - y) + s->bottom[c] * y) / (s->side - 1));

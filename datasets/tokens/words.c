@@ -141,7 +141,7 @@ static word *sorted_words(const lh_words *words) {
 static lh_status write_words(const word *sorted, int64_t count, int64_t size,
                              lh_atomic_file *file) {
     bool there = false;
-    int64_t kept = count < size - 1 ? count : size - 1;
+    int64_t kept = lh_min(count, size - 1);
     for (int64_t i = 0; i < kept; ++i)
         there = there || strcmp(sorted[i].text, unknown) == 0;
     if (!there && kept == size - 1) kept -= 1;

@@ -13,7 +13,7 @@ typedef struct sizes {
 
 static lh_status open_sizes(void *instance, uint64_t seed, lh_model_setup *setup) {
     sizes *s = instance;
-    const int64_t longest = s->source > s->segment ? s->source : s->segment;
+    const int64_t longest = lh_max(s->source, s->segment);
     (void)seed;
     setup->vocabulary = s->vocabulary;
     setup->source_vocabulary = s->source > 0 ? s->vocabulary : 0;

@@ -33,7 +33,7 @@ static bool advance(lh_arena *arena, size_t bytes) {
 }
 
 void *lh_arena_take(lh_arena *arena, size_t bytes) {
-    const size_t size = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t size = lh_round_up(bytes, ALIGNMENT);
     const bool fits = arena->current != NULL && arena->current->bytes - arena->used >= size;
     if (!fits && !advance(arena, size)) return NULL;
     void *taken = arena->current->memory + arena->used;

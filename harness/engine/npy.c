@@ -175,7 +175,7 @@ static size_t make_header(int rank, const int64_t *shape, unsigned char *out) {
         used += (size_t)snprintf(text + used, sizeof text - used, "%lld,", (long long)shape[i]);
     }
     used += (size_t)snprintf(text + used, sizeof text - used, "), }");
-    const size_t total = (PREFIX + used + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t total = lh_round_up(PREFIX + used + 1, ALIGNMENT);
     const size_t length = total - PREFIX;
     memcpy(out, magic, 7);
     out[7] = 0;

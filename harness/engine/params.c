@@ -82,7 +82,7 @@ int lh_params_declare(lh_params *params, lh_init init, int rank, const int64_t *
     }
     params->item[params->count] = made;
     params->offset[params->count] = params->extent;
-    params->extent += (made.count + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    params->extent += lh_chunk_count(made.count, ALIGNMENT) * ALIGNMENT;
     return params->count++;
 }
 

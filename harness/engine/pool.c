@@ -43,7 +43,7 @@ struct lh_pool {
 };
 
 static size_t rounded(size_t bytes) {
-    return bytes == 0 ? GRAIN : (bytes + GRAIN - 1) / GRAIN * GRAIN;
+    return bytes == 0 ? GRAIN : lh_round_up(bytes, GRAIN);
 }
 
 /* Lends until the next call. */

@@ -105,7 +105,7 @@ static lh_status make_header(const char *path, const lh_safetensors_contents *co
     LH_TRY(status);
     if (text == NULL) return lh_fail(LH_EMEMORY, "%s: out of memory for the header", path);
     const size_t length = strlen(text);
-    const size_t padded = (length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t padded = lh_round_up(length, ALIGNMENT);
     *out = lh_allocate(padded + 1);
     if (*out != NULL) {
         memset(*out, ' ', padded);
@@ -121,7 +121,7 @@ static lh_status write_values(lh_atomic_file *file, const lh_safetensors_source 
     float buffer[CHUNK];
     const int64_t count = element_count(source);
     for (int64_t at = 0; at < count; at += CHUNK) {
-        const int64_t length = count - at < CHUNK ? count - at : CHUNK;
+        const int64_t length = lh_min(count - at, CHUNK);
         for (int64_t i = 0; i < length; ++i)
             buffer[i] = (float)source->values[at + i];
         LH_TRY(lh_atomic_file_write(file, buffer, (size_t)length * sizeof *buffer));

@@ -166,7 +166,7 @@ static lh_status upload_segment(forward *f, int64_t first, int64_t length, lh_ho
 /* Room for what all segments give, of which one has `given` steps. */
 static lh_status allocate_result(forward *f, const lh_tensor *y, bool every_step) {
     const lh_forward_spec *spec = f->spec;
-    const int64_t segments = (spec->length + f->segment - 1) / f->segment;
+    const int64_t segments = lh_chunk_count(spec->length, f->segment);
     f->result.rows = spec->rows;
     f->result.length = every_step ? spec->length : segments * y->shape[1];
     f->result.columns = y->shape[2];

@@ -35,7 +35,7 @@ static lh_status open_translation(translation *t, const lh_source_text *sources,
                                   int64_t beam) {
     int64_t longest = 0;
     for (int64_t i = 0; i < count; ++i)
-        longest = sources[i].count > longest ? sources[i].count : longest;
+        longest = lh_max(longest, sources[i].count);
     t->rows = count * beam;
     t->longest = target_share(t, longest, t->longest);
     const size_t rows = (size_t)t->rows;
@@ -110,7 +110,7 @@ static lh_status search_all(const lh_scored *scored, const lh_translator_spec *s
     translation t = {.scored = scored};
     for (int64_t i = 0; i < count; ++i) {
         limits[i] = sources[i].count + spec->longer;
-        t.longest = limits[i] > t.longest ? limits[i] : t.longest;
+        t.longest = lh_max(t.longest, limits[i]);
     }
     const lh_beam_spec search = {.sequences = count,
                                  .beam = spec->beam,

@@ -123,8 +123,7 @@ lh_tensor *lh_chunked(lh_tape *tape, lh_region region, const void *context, size
     lh_tensor *y = lh_sequence(tape, x->rank, x->shape);
     for (int64_t begin = 0; begin < length && y != NULL; begin += chunk) {
         const lh_scope scope = lh_scope_open(tape);
-        lh_tensor *part =
-            lh_slice(tape, x, 1, begin, chunk < length - begin ? chunk : length - begin);
+        lh_tensor *part = lh_slice(tape, x, 1, begin, lh_min(chunk, length - begin));
         lh_tensor *result = NULL;
         lh_tape_set_random_position(tape, position);
         if (part == NULL ||

@@ -101,7 +101,7 @@ static lh_status chunk_gradients(lh_pool *pool, const head_loss *h, int64_t firs
 static lh_status run_chunks(lh_tape *tape, const head_loss *h) {
     lh_pool *pool = lh_tape_pool(tape);
     for (int64_t first = 0; first < h->rows; first += h->chunk) {
-        const int64_t rows = h->rows - first < h->chunk ? h->rows - first : h->chunk;
+        const int64_t rows = lh_min(h->rows - first, h->chunk);
         LH_TRY(chunk_logits(pool, h, first, rows));
         LH_TRY(chunk_loss(pool, h, first, rows));
         if (h->differentiate) LH_TRY(chunk_gradients(pool, h, first, rows));
@@ -196,9 +196,9 @@ static bool fits(const head_loss *h) {
 static int64_t chosen_chunk(const lh_tape *tape, int64_t chunk, int64_t rows, int64_t vocabulary) {
     const bool on_cpu = lh_tape_device(tape)->kind == LH_CPU;
     const int64_t elements = on_cpu ? CHUNK_ELEMENTS : CHUNK_ELEMENTS_GPU;
-    int64_t chosen = chunk > 0 ? chunk : elements / (vocabulary > 0 ? vocabulary : 1);
+    int64_t chosen = chunk > 0 ? chunk : elements / lh_max(1, vocabulary);
     if (chunk <= 0 && chosen < CHUNK_LEAST) chosen = CHUNK_LEAST;
-    return chosen < rows ? chosen : rows > 0 ? rows : 1;
+    return lh_min(chosen, lh_max(1, rows));
 }
 
 /* loss = gradient_scale * sum of the rows' losses, and its node. */

@@ -8,16 +8,12 @@ enum { QUERY, KEYS, VALUES, INPUTS, OUT = INPUTS, LSE, ORDER, SLOT, FIRST, SAVED
 
 enum { MOST_PLAIN_BUCKETS = 128 };
 
-static int64_t largest(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* Two buckets a chunk, as in the published configurations; many are split into two factors, the
  * first of them a power of two (the released code's rule). */
 lh_lsh lh_lsh_settle(const lh_lsh *lsh, int64_t length) {
     lh_lsh settled = *lsh;
     if (settled.factors > 0) return settled;
-    const int64_t buckets = 2 * largest(1, length / settled.chunk);
+    const int64_t buckets = 2 * lh_max(1, length / settled.chunk);
     settled.factors = 1;
     settled.factor[0] = buckets;
     if (buckets <= MOST_PLAIN_BUCKETS) return settled;

@@ -34,10 +34,6 @@ static lh_status no_documents(const lh_documents *documents, lh_split split) {
                    lh_split_names[split]);
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 lh_status lh_documents_evaluate_begin(void *instance, lh_split split) {
     lh_documents *documents = instance;
     lh_batcher_destroy(documents->pass);
@@ -48,8 +44,8 @@ lh_status lh_documents_evaluate_begin(void *instance, lh_split split) {
     spec.source = documents->source[split];
     if (spec.source.count == 0) return no_documents(documents, split);
     if (documents->evaluate_documents > 0)
-        spec.source.count = smaller(spec.source.count, documents->evaluate_documents);
-    spec.rows = smaller(spec.rows, spec.source.count);
+        spec.source.count = lh_min(spec.source.count, documents->evaluate_documents);
+    spec.rows = lh_min(spec.rows, spec.source.count);
     return lh_batcher_create(&spec, &documents->pass);
 }
 

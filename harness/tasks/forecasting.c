@@ -197,7 +197,7 @@ static void shuffle(forecasting *task, int64_t epoch) {
 /* Rounds that it takes to read every window once. */
 static int64_t rounds_of(const forecasting *task, const reading *at) {
     if (at->share == 0) return 1;
-    return task->rows < at->share ? task->rows : at->share;
+    return lh_min(task->rows, at->share);
 }
 
 /* The window of a batch row, or -1 when its share is read. */

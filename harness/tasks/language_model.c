@@ -69,8 +69,8 @@ static lh_document_source document_source(language_model *task, lh_split split) 
  * al. 2019); in training the tokens that do not fill the rows evenly are left out, as released. */
 static lh_document_source cut_streams(lh_subsequences *cut, lh_split split, int64_t rows) {
     const int64_t predicted = lh_subsequences_predicted(cut);
-    const int64_t even = split == LH_TRAIN ? predicted / rows : (predicted + rows - 1) / rows;
-    const int64_t length = even > 1 ? even : 1;
+    const int64_t even = split == LH_TRAIN ? predicted / rows : lh_chunk_count(predicted, rows);
+    const int64_t length = lh_max(1, even);
     lh_document_source streams = lh_subsequences_cut(cut, length, length);
     if (streams.count > rows) streams.count = rows;
     return streams;

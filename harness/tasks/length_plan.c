@@ -60,7 +60,7 @@ static void count_classes(lh_length_plan *plan, const int32_t *lengths) {
         const int64_t rows = rows_of(plan, class), items = plan->first[class + 1];
         plan->batch_first[class] = batches;
         plan->first[class + 1] += plan->first[class];
-        batches += (items + rows - 1) / rows;
+        batches += lh_chunk_count(items, rows);
     }
     plan->batches = batches;
 }

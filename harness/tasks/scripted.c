@@ -209,7 +209,7 @@ static lh_status open_task(scripted *task, uint64_t seed, bool vectors) {
     task->sizes = *lh_lua_examples_sizes(task->examples);
     if (task->segment == 0 || task->segment > task->sizes.length)
         task->segment = task->sizes.length;
-    task->segments = (task->sizes.length + task->segment - 1) / task->segment;
+    task->segments = lh_chunk_count(task->sizes.length, task->segment);
     task->starts = lh_allocate((size_t)task->rows * sizeof *task->starts);
     if (task->starts == NULL) return LH_EMEMORY;
     LH_TRY(allocate_example(task, task->sizes.length, &task->row));

@@ -98,7 +98,7 @@ static extent extent_before(const lh_subsequences *s, double at) {
 static lh_status get(void *context, int64_t index, lh_document *out) {
     const lh_subsequences *s = context;
     const int64_t left = count_tokens(s) - index * s->stride;
-    const int64_t count = s->length + 1 < left ? s->length + 1 : left;
+    const int64_t count = lh_min(s->length + 1, left);
     const extent begin = extent_before(s, (double)(index * s->stride));
     const extent end = extent_before(s, (double)(index * s->stride + count));
     *out = (lh_document){.name = "subsequence",
@@ -115,5 +115,5 @@ lh_document_source lh_subsequences_cut(lh_subsequences *subsequences, int64_t le
     subsequences->stride = stride;
     const int64_t predicted = lh_subsequences_predicted(subsequences);
     return (lh_document_source){
-        .context = subsequences, .get = get, .count = (predicted + stride - 1) / stride};
+        .context = subsequences, .get = get, .count = lh_chunk_count(predicted, stride)};
 }

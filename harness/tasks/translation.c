@@ -258,7 +258,7 @@ static lh_status translate_some(const translation *task, const lh_scored *scored
     for (int64_t i = 0; i < count; ++i) {
         pairs[i] = lh_parallel_pair(task->parallel, split, items[i]);
         sources[i] = (lh_source_text){pairs[i].source, pairs[i].source_count};
-        longest = pairs[i].source_count > longest ? pairs[i].source_count : longest;
+        longest = lh_max(longest, pairs[i].source_count);
     }
     longest += task->translator.longer;
     int32_t *tokens = lh_allocate((size_t)(count * longest) * sizeof *tokens);
@@ -275,9 +275,9 @@ static lh_status translate_some(const translation *task, const lh_scored *scored
 static lh_status translate_batch(const translation *task, const lh_scored *scored, lh_split split,
                                  const lh_length_batch *batch, lh_bleu *const *bleu) {
     const int64_t rows = lh_length_rows(task->batch_tokens, batch->length) / task->translator.beam;
-    const int64_t most = rows < 1 ? 1 : rows > TRANSLATED_ROWS ? TRANSLATED_ROWS : rows;
+    const int64_t most = lh_max(1, lh_min(rows, TRANSLATED_ROWS));
     for (int64_t at = 0; at < batch->count; at += most) {
-        const int64_t count = batch->count - at < most ? batch->count - at : most;
+        const int64_t count = lh_min(batch->count - at, most);
         LH_TRY(translate_some(task, scored, split, batch->items + at, count, bleu));
         bool stops = lh_interrupt_requested();
         LH_TRY(lh_ranks_any(scored->ranks, &stops));

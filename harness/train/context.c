@@ -232,7 +232,7 @@ static int64_t segment_for(const context *c, int64_t kept) {
         lh_error_clear();
         segment *= 2;
     }
-    return segment < session->length ? segment : session->length;
+    return lh_min(segment, session->length);
 }
 
 /* Of what is kept of each row's passage, the tokens `first` to `first + count`, behind them 0s that
@@ -257,7 +257,7 @@ static void fill_segment(context *c, int64_t passage, int64_t kept, int64_t firs
 static lh_status score_kept(context *c, int64_t passage, int64_t kept, double *bits) {
     const int64_t rows = c->session->rows, segment = segment_for(c, kept);
     for (int64_t at = 0; at < kept; at += segment) {
-        const int64_t count = kept - at < segment ? kept - at : segment;
+        const int64_t count = lh_min(kept - at, segment);
         fill_segment(c, passage, kept, at, count, segment);
         const lh_host_batch host = {.rows = rows,
                                     .length = segment,

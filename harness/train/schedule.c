@@ -20,9 +20,7 @@ static double decay_fraction(const lh_schedule *schedule, int64_t step) {
 }
 
 static double rsqrt_rate(const lh_schedule *schedule, int64_t step) {
-    int64_t floored = step > schedule->warmup ? step : schedule->warmup;
-    if (floored < 1) floored = 1;
-    return schedule->rate / sqrt((double)floored);
+    return schedule->rate / sqrt((double)lh_max(1, lh_max(step, schedule->warmup)));
 }
 
 static double cosine_rate(const lh_schedule *schedule, int64_t step) {

@@ -163,13 +163,11 @@ static int64_t floor_divide(int64_t a, int64_t b) {
 /* Distances between tiles of queries and of keys that see each other. */
 static int64_t tile_distances(const lh_attention_spec *spec, const lh_key_source *keys) {
     if (keys->everywhere || keys->count == 0) return 0;
-    int64_t first = floor_divide(spec->min_distance + keys->first, TILE);
-    int64_t last = floor_divide(spec->max_distance + keys->first + TILE - 1, TILE);
-    if (first < 1 - lh_cost_chunks(keys->count, TILE))
-        first = 1 - lh_cost_chunks(keys->count, TILE);
-    if (last > lh_cost_chunks(spec->queries, TILE) - 1)
-        last = lh_cost_chunks(spec->queries, TILE) - 1;
-    return last >= first ? last - first + 1 : 0;
+    const int64_t first = lh_max(floor_divide(spec->min_distance + keys->first, TILE),
+                                 1 - lh_chunk_count(keys->count, TILE));
+    const int64_t last = lh_min(floor_divide(spec->max_distance + keys->first + TILE - 1, TILE),
+                                lh_chunk_count(spec->queries, TILE) - 1);
+    return lh_max(0, last - first + 1);
 }
 
 static void tile_positions(lh_cost *cost, const lh_attention_backward_args *args) {
@@ -191,7 +189,7 @@ static void tile_positions(lh_cost *cost, const lh_attention_backward_args *args
 
 static void tile_backward(lh_cost *cost, const lh_attention_backward_args *args) {
     const lh_attention_spec *spec = &args->spec;
-    const int64_t rows = rows_of(spec), tiles = lh_cost_chunks(spec->queries, TILE);
+    const int64_t rows = rows_of(spec), tiles = lh_chunk_count(spec->queries, TILE);
     lh_cost_launch(cost, rows); /* products of gradient and output */
     cost->read += query_bytes(spec, &args->out) + query_bytes(spec, &args->dout);
     cost->written += (double)rows * LH_COST_REAL;

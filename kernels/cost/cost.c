@@ -21,14 +21,10 @@ void lh_cost_launch(lh_cost *cost, int64_t count) {
     cost->launches += count > 0;
 }
 
-int64_t lh_cost_chunks(int64_t count, int64_t size) {
-    return (count + size - 1) / size;
-}
-
 void lh_cost_column_sums(lh_cost *cost, int64_t rows, int64_t width, double read, const real *y,
                          lh_write write) {
     if (y == NULL) return;
-    const int64_t partial = lh_cost_chunks(rows, COLUMN_STRETCH) * width;
+    const int64_t partial = lh_chunk_count(rows, COLUMN_STRETCH) * width;
     lh_cost_launch(cost, partial);
     lh_cost_launch(cost, width);
     cost->read += read + (double)partial * LH_COST_REAL;

@@ -67,6 +67,4 @@ void lh_cost_launch(lh_cost *cost, int64_t count);
 void lh_cost_column_sums(lh_cost *cost, int64_t rows, int64_t width, double read, const real *y,
                          lh_write write);
 
-int64_t lh_cost_chunks(int64_t count, int64_t size); /* of `size` that cover `count` */
-
 #endif

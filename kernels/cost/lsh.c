@@ -10,7 +10,7 @@ lh_cost lh_cost_lsh_hash(const lh_lsh_hash_args *args) {
     const int64_t lists = args->batch * args->heads, rows = lists * args->rounds * args->length;
     const int64_t count = lh_lsh_columns(args->factors, args->factor);
     const double columns = (double)count, width = (double)args->head_width;
-    const double padded = (double)(lh_cost_chunks(count, HASH_COLUMNS) * HASH_COLUMNS);
+    const double padded = (double)(lh_chunk_count(count, HASH_COLUMNS) * HASH_COLUMNS);
     lh_cost cost = {.kind = LH_COST_REGISTERS,
                     .products = 2 * (double)rows * width * columns,
                     .flops = 2 * (double)rows * width * (padded - columns),
@@ -37,7 +37,7 @@ lh_cost lh_cost_lsh_sort(const lh_lsh_sort_args *args) {
 }
 
 double lh_lsh_products(int64_t rounds, int64_t length, int64_t chunk, int64_t head_width) {
-    const double own = (double)(chunk < length ? chunk : length);
+    const double own = (double)lh_min(chunk, length);
     const double pairs = 0.5 * own + (chunk < length ? own : 0);
     return 4.0 * (double)(rounds * length * head_width) * pairs;
 }

@@ -19,7 +19,7 @@ static operand operand_of(lh_act act, int64_t step, int64_t batch, int64_t rows,
 static void read_operand(lh_cost *cost, const operand *x, lh_precision precision) {
     cost->read += lh_cost_bytes(x->act, x->rows * (double)x->columns);
     if (precision != LH_PRECISION_BF16 || x->act.dtype == LH_BF16) return;
-    const double pitch = (double)(lh_cost_chunks(x->columns, BF16_GRAIN) * BF16_GRAIN);
+    const double pitch = (double)(lh_chunk_count(x->columns, BF16_GRAIN) * BF16_GRAIN);
     cost->launches += 1;
     cost->written += 2 * x->rows * pitch;
     cost->read += 2 * x->rows * pitch;

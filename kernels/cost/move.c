@@ -68,7 +68,7 @@ lh_cost lh_cost_select_rows_backward(const lh_select_rows_backward_args *args) {
 }
 
 lh_cost lh_cost_ring_append(const lh_ring_append_args *args) {
-    const int64_t tokens = args->length < args->capacity ? args->length : args->capacity;
+    const int64_t tokens = lh_min(args->length, args->capacity);
     const int64_t count = args->batch * tokens * args->width;
     lh_cost cost = {0};
     if (args->capacity == 0) return cost;

@@ -11,7 +11,7 @@ static double elements_of(const lh_rem_spec *spec, int64_t tokens, int64_t heads
 static int64_t columns_of(const lh_rem_spec *spec) {
     int64_t most = 1;
     for (int h = 0; h < spec->encoded; ++h)
-        most = spec->head[h].dilation > most ? spec->head[h].dilation : most;
+        most = lh_max(most, spec->head[h].dilation);
     return spec->batch * spec->encoded * most * spec->head_width;
 }
 

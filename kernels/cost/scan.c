@@ -13,7 +13,7 @@ typedef struct scan_sizes {
 } scan_sizes;
 
 static scan_sizes sizes_of(const lh_decay_scan_spec *spec) {
-    const int64_t pairs = spec->batch * spec->heads, chunks = lh_cost_chunks(spec->length, CHUNK);
+    const int64_t pairs = spec->batch * spec->heads, chunks = lh_chunk_count(spec->length, CHUNK);
     const int64_t state = spec->key_width * spec->value_width;
     const double tokens = (double)(pairs * spec->length);
     return (scan_sizes){.pairs = pairs,

@@ -5,9 +5,9 @@
 enum { STRETCH_LEAST = 4096, STRETCHES_MOST = 8192 };
 
 lh_cost lh_cost_sum_squares(const lh_sum_squares_args *args) {
-    const int64_t even = lh_cost_chunks(args->count, STRETCHES_MOST);
-    const int64_t stretch = even > STRETCH_LEAST ? even : STRETCH_LEAST;
-    const int64_t stretches = lh_cost_chunks(args->count, stretch);
+    const int64_t even = lh_chunk_count(args->count, STRETCHES_MOST);
+    const int64_t stretch = lh_max(even, STRETCH_LEAST);
+    const int64_t stretches = lh_chunk_count(args->count, stretch);
     lh_cost cost = {.flops = 2.0 * (double)args->count,
                     .read = (double)args->count * LH_COST_REAL + (double)stretches * LH_COST_DOUBLE,
                     .written = (double)stretches * LH_COST_DOUBLE,

@@ -35,7 +35,7 @@ typedef struct part_sizes {
 } part_sizes;
 
 static size_t aligned(int64_t count, size_t bytes) {
-    return ((size_t)count * bytes + 63) / 64 * 64;
+    return lh_round_up((size_t)count * bytes, 64);
 }
 
 static part_sizes sizes_of(const lh_adafactor_args *args, const plan *p) {

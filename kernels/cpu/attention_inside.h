@@ -123,9 +123,17 @@ static inline lh_attention_operand lh_attention_reals(lh_attention_rows rows) {
     return x;
 }
 
+static inline real lh_attention_dot(const real *a, const real *b, int64_t width) {
+    real sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t d = 0; d < width; ++d)
+        sum += a[d] * b[d];
+    return sum;
+}
+
 /* Bytes rounded up, so that parts of a workspace stay aligned. */
 static inline size_t lh_attention_align(size_t bytes) {
-    return (bytes + 63) / 64 * 64;
+    return lh_round_up(bytes, 64);
 }
 
 /* Threads that may work at once, hence how many scratch areas a workspace has. Not OpenMP's

@@ -118,14 +118,6 @@ lh_status lh_cpu_knn_attention_forward(const lh_launch *launch, const forward_ar
     return LH_OK;
 }
 
-static real dot(const real *a, const real *b, int64_t width) {
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t d = 0; d < width; ++d)
-        sum += a[d] * b[d];
-    return sum;
-}
-
 /* Gradient of one query through its list; gives that of the head's scale. */
 static double differentiate_row(const backward_args *args, int64_t batch, int64_t head, int64_t i) {
     const int64_t first = ((batch * args->queries + i) * args->heads + head) * args->top;
@@ -139,7 +131,7 @@ static double differentiate_row(const backward_args *args, int64_t batch, int64_
     double scale_gradient = 0;
     for (int64_t n = 0; n < args->top && args->index[first + n] >= 0; ++n)
         delta += args->weight[first + n] *
-                 dot(dout, args->v + memory + args->index[first + n] * pitch, width);
+                 lh_attention_dot(dout, args->v + memory + args->index[first + n] * pitch, width);
     for (int64_t d = 0; dq && args->dq_write == LH_SET && d < width; ++d)
         dq[d] = 0;
     for (int64_t n = 0; n < args->top && args->index[first + n] >= 0; ++n) {
@@ -147,8 +139,8 @@ static double differentiate_row(const backward_args *args, int64_t batch, int64_
         const int64_t offset = memory + args->index[first + n] * pitch;
         const real *k = args->k + offset;
         const real gradient =
-            args->weight[first + n] * (dot(dout, args->v + offset, width) - delta);
-        scale_gradient += (double)(gradient * dot(q, k, width));
+            args->weight[first + n] * (lh_attention_dot(dout, args->v + offset, width) - delta);
+        scale_gradient += (double)(gradient * lh_attention_dot(q, k, width));
         for (int64_t d = 0; dq && d < width; ++d)
             dq[d] += scale * gradient * k[d];
     }

@@ -45,7 +45,7 @@ static operand right_of(const lh_matmul_args *args) {
 }
 
 static size_t align(size_t bytes) {
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return lh_round_up(bytes, ALIGNMENT);
 }
 
 static size_t rounded_bytes(const operand *x) {

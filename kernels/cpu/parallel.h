@@ -27,19 +27,6 @@ typedef struct lh_range {
     int64_t begin, end; /* begin <= i < end */
 } lh_range;
 
-static inline int64_t lh_min(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static inline int64_t lh_max(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-/* Chunks of `size` that cover `count`; the last may be short. */
-static inline int64_t lh_chunk_count(int64_t count, int64_t size) {
-    return (count + size - 1) / size;
-}
-
 static inline lh_range lh_chunk(int64_t count, int64_t size, int64_t index) {
     const lh_range range = {index * size, lh_min(count, (index + 1) * size)};
     return range;

@@ -66,14 +66,6 @@ static lh_attention_rows gather(const attention_spec *spec, const int32_t *chose
 
 /* ---- choosing ---- */
 
-static real dot(const real *a, const real *b, int64_t width) {
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t d = 0; d < width; ++d)
-        sum += a[d] * b[d];
-    return sum;
-}
-
 /* The keys that each query samples, [length][samples]: the same for all batch rows and heads. */
 static void draw_samples(const forward_args *args, int32_t *sampled) {
     const uint64_t length = (uint64_t)args->spec.length;
@@ -88,7 +80,7 @@ static real measure_of(const forward_args *args, const real *q, lh_attention_row
                        const int32_t *sampled) {
     real most = -LH_R(INFINITY), sum = 0;
     for (int64_t s = 0; s < args->samples; ++s) {
-        const real score = dot(q, token_of(k, sampled[s]), args->spec.head_width);
+        const real score = lh_attention_dot(q, token_of(k, sampled[s]), args->spec.head_width);
         most = score > most ? score : most;
         sum += score;
     }
@@ -211,8 +203,8 @@ static void differentiate_scores(const backward_args *args, int64_t batch, int64
         const int64_t seen = seen_by(spec, query);
         const real lse = args->lse[first + n], shift = lse == -LH_R(INFINITY) ? 0 : lse;
         real *weight = work->score + n * length, *slope = work->slope + n * length;
-        const real delta =
-            dot(work->other + n * spec->head_width, token_of(out, query), spec->head_width);
+        const real delta = lh_attention_dot(work->other + n * spec->head_width,
+                                            token_of(out, query), spec->head_width);
         for (int64_t j = 0; j < length; ++j)
             weight[j] = j < seen ? lh_exp(weight[j] - shift) : 0;
         for (int64_t j = 0; j < length; ++j)

@@ -68,23 +68,15 @@ static int64_t one_if_any(const lh_adafactor_args &a) {
     return count_of(a) > 0 ? 1 : 0;
 }
 
-static size_t take(char **at, size_t bytes, void **out) {
-    const size_t rounded = (bytes + 63) / 64 * 64;
-    *out = *at;
-    *at += rounded;
-    return rounded;
-}
-
 /* Lays a tensor's parts out from *at on; gives how many bytes they take. */
 static size_t lay_out(const lh_adafactor_args &a, char **at, tensor_parts *p) {
-    const size_t squares = (size_t)chunks_of(a) * sizeof(double);
-    size_t bytes = take(at, (size_t)count_of(a) * sizeof(real), (void **)&p->y);
-    bytes += take(at, squares, (void **)&p->y_squares);
-    bytes += take(at, squares, (void **)&p->x_squares);
-    bytes += take(at, (size_t)rows_of(a) * sizeof(real), (void **)&p->row_factor);
-    bytes += take(at, (size_t)columns_of(a) * sizeof(real), (void **)&p->column_factor);
-    bytes += take(at, (size_t)stretch_sums_of(a) * sizeof(double), (void **)&p->stretch);
-    return bytes + take(at, sizeof(real), (void **)&p->size);
+    size_t bytes = lh_take(at, count_of(a), &p->y);
+    bytes += lh_take(at, chunks_of(a), &p->y_squares);
+    bytes += lh_take(at, chunks_of(a), &p->x_squares);
+    bytes += lh_take(at, rows_of(a), &p->row_factor);
+    bytes += lh_take(at, columns_of(a), &p->column_factor);
+    bytes += lh_take(at, stretch_sums_of(a), &p->stretch);
+    return bytes + lh_take(at, 1, &p->size);
 }
 
 size_t lh_cuda_adafactor_all_workspace(const lh_adafactor_all_args *args) {

@@ -12,23 +12,16 @@ typedef struct parts {
     real *positions;     /* [heads][span][head_width] */
 } parts;
 
-static size_t take(char **at, int64_t count, real **out) {
-    const size_t bytes = ((size_t)count * sizeof(real) + 63) / 64 * 64;
-    *out = (real *)*at;
-    *at += bytes;
-    return bytes;
-}
-
 static size_t lay_out(const lh_attention_backward_args *args, void *memory, parts *p) {
     const lh_attention_spec *spec = &args->spec;
     const int64_t queries = spec->batch * spec->heads * spec->queries;
     const int64_t distances = spec->heads * lh_distances_of(spec).span;
     char *at = (char *)memory;
-    size_t bytes = take(&at, queries, &p->delta);
-    bytes += take(&at, queries, &p->scale);
-    bytes += take(&at, args->dbias != NULL ? distances : 0, &p->bias);
+    size_t bytes = lh_take(&at, queries, &p->delta);
+    bytes += lh_take(&at, queries, &p->scale);
+    bytes += lh_take(&at, args->dbias != NULL ? distances : 0, &p->bias);
     return bytes +
-           take(&at, args->dpositions != NULL ? distances * spec->head_width : 0, &p->positions);
+           lh_take(&at, args->dpositions != NULL ? distances * spec->head_width : 0, &p->positions);
 }
 
 size_t lh_cuda_attention_backward_workspace(const lh_attention_backward_args *args) {

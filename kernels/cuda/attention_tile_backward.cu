@@ -16,22 +16,15 @@ typedef struct tile_parts {
     real *positions;
 } tile_parts;
 
-static size_t take(char **at, int64_t count, real **out) {
-    const size_t bytes = ((size_t)count * sizeof(real) + 63) / 64 * 64;
-    *out = (real *)*at;
-    *at += bytes;
-    return bytes;
-}
-
 static size_t lay_out(const lh_attention_backward_args *args, void *memory, tile_parts *p) {
     const lh_attention_spec *spec = &args->spec;
     const int64_t heads = spec->batch * spec->heads;
     const int64_t sums = lh_chunk_count(spec->queries, LH_TILE) * spec->buckets;
     char *at = (char *)memory;
-    size_t bytes = take(&at, heads * spec->queries, &p->delta);
-    bytes += take(&at, heads * lh_chunk_count(spec->queries, LH_STEP), &p->scale);
-    bytes += take(&at, args->dbias != NULL ? heads * sums : 0, &p->bias);
-    return bytes + take(&at, lh_attention_tile_position_sums(args), &p->positions);
+    size_t bytes = lh_take(&at, heads * spec->queries, &p->delta);
+    bytes += lh_take(&at, heads * lh_chunk_count(spec->queries, LH_STEP), &p->scale);
+    bytes += lh_take(&at, args->dbias != NULL ? heads * sums : 0, &p->bias);
+    return bytes + lh_take(&at, lh_attention_tile_position_sums(args), &p->positions);
 }
 
 size_t lh_attention_tile_backward_workspace(const lh_attention_backward_args *args) {

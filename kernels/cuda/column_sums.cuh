@@ -10,7 +10,7 @@ enum { LH_COLUMN_STRETCH = 64 };
 /* Bytes of workspace for one sum. */
 static inline size_t lh_column_workspace(int64_t rows, int64_t width) {
     const size_t count = (size_t)(lh_chunk_count(rows, LH_COLUMN_STRETCH) * width);
-    return (count * sizeof(real) + 63) / 64 * 64;
+    return lh_round_up(count * sizeof(real), 64);
 }
 
 /* y[c] (+)= sum over r of value(r, c), a __device__ lambda. */

@@ -32,7 +32,7 @@ typedef struct sorted_rows {
 enum { SORT_THREADS = 1024, PARTS = LH_WARPS /* of an entry's rows, a warp each */ };
 
 static size_t aligned(int64_t count) {
-    return ((size_t)count * sizeof(int32_t) + 63) / 64 * 64;
+    return lh_round_up((size_t)count * sizeof(int32_t), 64);
 }
 
 size_t lh_cuda_scatter_add_workspace(const lh_scatter_add_args *args) {

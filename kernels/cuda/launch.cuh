@@ -102,22 +102,18 @@ enum {
     LH_MOST_BLOCKS = 1 << 15
 };
 
-LH_INLINE int64_t lh_min(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-LH_INLINE int64_t lh_max(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-/* Pieces of `size` that cover `count`. */
-LH_INLINE int64_t lh_chunk_count(int64_t count, int64_t size) {
-    return (count + size - 1) / size;
-}
-
 /* Blocks of `size` for `count`: no more than fill any GPU many times, the rest is a loop. */
 static inline unsigned lh_blocks(int64_t count, int64_t size) {
     return (unsigned)lh_max(1, lh_min(lh_chunk_count(count, size), LH_MOST_BLOCKS));
+}
+
+/* The next part of a workspace: `count` elements from *at on, which moves behind them. Gives the
+ * part's bytes, which are all that counts while there is no workspace yet. */
+template <typename element> static size_t lh_take(char **at, int64_t count, element **out) {
+    const size_t bytes = lh_round_up((size_t)count * sizeof(element), 64);
+    *out = (element *)*at;
+    *at += bytes;
+    return bytes;
 }
 
 /* ---- One thread for each of many ---- */

@@ -52,7 +52,7 @@ static int64_t rounded_pitch(const operand &x) {
 static size_t rounded_bytes(const operand &x) {
     if (x.type == CUDA_R_16BF) return 0;
     const size_t bytes = (size_t)(x.count * x.rows * rounded_pitch(x)) * sizeof(__nv_bfloat16);
-    return (bytes + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
+    return lh_round_up(bytes, WORKSPACE_ALIGNMENT);
 }
 
 /* Rounds an operand into `memory`, where it then lies, unless it was bf16 all along. */

@@ -92,7 +92,7 @@ static lh_status reserve(lh_cuda_recorder *recorder, lh_cuda_staging *staging, s
 }
 
 static size_t aligned(size_t bytes) {
-    return (bytes + STAGING_ALIGNMENT - 1) / STAGING_ALIGNMENT * STAGING_ALIGNMENT;
+    return lh_round_up(bytes, STAGING_ALIGNMENT);
 }
 
 lh_status lh_cuda_recorder_upload(lh_cuda_recorder *recorder, void *device, const void *host,

@@ -96,7 +96,7 @@ return {
     file = "harness/ops/lsh.c", tests = "tests/models/test_reformer.c tests/models/test_bf16.c",
     { "*write = LH_SET;", "*write = LH_ADD;", "gradients summed in reals begin with what memory held" },
     { "if (wide[i] != NULL) LH_TRY(lh_gradient_give(node->input[i], wide[i]));", "(void)wide[i];", "gradients of what is in bf16 are lost" },
-    { "2 * largest(1, length / settled.chunk)", "largest(1, length / settled.chunk) * 4", "twice the buckets" },
+    { "2 * lh_max(1, length / settled.chunk)", "lh_max(1, length / settled.chunk) * 4", "twice the buckets" },
     { "lh_tape_parts_before(tape, count)", "0 * lh_tape_parts_before(tape, count)", "ranks draw the same rotations",
       tests = "tests/harness/test_ranks.sh" },
   },

@@ -62,7 +62,7 @@ return {
     file = "harness/tasks/language_model.c", tests = "tests/harness/tasks/test_language_model.c",
     { "split == LH_TRAIN && task->subsequences == QUARTER ? quarter : length", "task->subsequences == QUARTER ? quarter : length; (void)split",
       "evaluation reads every token four times" },
-    { "split == LH_TRAIN ? predicted / rows : (predicted + rows - 1) / rows", "predicted / rows + 0 * (int64_t)split",
+    { "split == LH_TRAIN ? predicted / rows : lh_chunk_count(predicted, rows)", "predicted / rows + 0 * (int64_t)split",
       "an evaluation of streams leaves tokens out" },
     { "if (streams.count > rows) streams.count = rows;", "", "a row takes what is left of the streams" },
   },
@@ -79,7 +79,7 @@ return {
   },
   {
     file = "harness/tasks/length_plan.c", tests = "tests/harness/tasks/test_length_plan.c",
-    { "batches += (items + rows - 1) / rows;", "batches += items / rows;", "the last short batch is dropped" },
+    { "batches += lh_chunk_count(items, rows);", "batches += items / rows;", "the last short batch is dropped" },
   },
   {
     file = "harness/infer/generator.c", tests = "tests/harness/infer/test_generator.c",

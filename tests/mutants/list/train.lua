@@ -140,7 +140,7 @@ return {
     { "spec.endless = false;", "", "an evaluation is shuffled and endless" },
     { "documents->pass_batches == documents->evaluate_batches", "documents->pass_batches > documents->evaluate_batches",
       "one batch more is evaluated" },
-    { "smaller(spec.source.count, documents->evaluate_documents)", "spec.source.count", "evaluate_documents is ignored" },
+    { "lh_min(spec.source.count, documents->evaluate_documents)", "spec.source.count", "evaluate_documents is ignored" },
   },
   {
     file = "harness/train/loss.c", tests = "tests/harness/tasks/test_forecasting.c tests/harness/tasks/test_regular_language.c",
