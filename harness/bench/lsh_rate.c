@@ -104,18 +104,18 @@ static lh_status sort_both(lh_tape *tape, const lh_lsh *lsh, int64_t length, dou
 /* The attention kernel over tokens that stand so. */
 static lh_status time_attention(lh_tape *tape, int64_t chunk, lh_tensor *const x[4], lh_tensor *lse,
                                 const tables *t, double *best) {
-    const lh_lsh_attention_forward_args args = {.batch = 1,
-                                                .heads = 1,
-                                                .length = x[0]->shape[1],
-                                                .head_width = HEAD_WIDTH,
-                                                .rounds = 1,
-                                                .chunk = chunk,
+    const lh_lsh_attention_forward_args args = {.spec = {.batch = 1,
+                                                         .heads = 1,
+                                                         .length = x[0]->shape[1],
+                                                         .head_width = HEAD_WIDTH,
+                                                         .rounds = 1,
+                                                         .chunk = chunk,
+                                                         .order = lh_tensor_integer(t->order),
+                                                         .slot = lh_tensor_integer(t->slot),
+                                                         .first = lh_tensor_integer(t->first)},
                                                 .q = lh_heads_of(x[0]),
                                                 .k = lh_heads_of(x[1]),
                                                 .v = lh_heads_of(x[2]),
-                                                .order = lh_tensor_integer(t->order),
-                                                .slot = lh_tensor_integer(t->slot),
-                                                .first = lh_tensor_integer(t->first),
                                                 .out = lh_heads_of(x[3]),
                                                 .lse = lh_tensor_real(lse)};
     const double begin = lh_clock_seconds();

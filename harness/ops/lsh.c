@@ -118,19 +118,33 @@ static lh_status open_gradient(lh_tape *tape, lh_gradient *gradient, const lh_te
     return LH_OK;
 }
 
+/* What both kernels are told. */
+static lh_lsh_attention_spec spec_of(const lh_lsh *lsh, lh_tensor *const *t) {
+    const lh_tensor *q = t[QUERY];
+    return (lh_lsh_attention_spec){.batch = q->shape[0],
+                                   .heads = q->shape[2],
+                                   .length = q->shape[1],
+                                   .head_width = q->shape[3],
+                                   .rounds = lsh->rounds,
+                                   .chunk = lsh->chunk,
+                                   .any_bucket = lsh->any_bucket,
+                                   .precision = lh_pool_precision(q->pool),
+                                   .order = lh_tensor_integer(t[ORDER]),
+                                   .slot = lh_tensor_integer(t[SLOT]),
+                                   .first = lh_tensor_integer(t[FIRST])};
+}
+
 static lh_status lsh_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *const *t = node->saved;
-    const lh_tensor *q = t[QUERY], *out = t[OUT];
-    lh_lsh_attention_backward_args args = *(const lh_lsh_attention_backward_args *)node->args;
-    args.q = lh_heads_of(q);
-    args.k = lh_heads_of(t[KEYS]);
-    args.v = lh_heads_of(t[VALUES]);
-    args.out = lh_heads_of(out);
-    args.dout = lh_heads_at(out, lh_gradient_read(node->output[0]));
-    args.order = lh_tensor_integer(t[ORDER]);
-    args.slot = lh_tensor_integer(t[SLOT]);
-    args.first = lh_tensor_integer(t[FIRST]);
-    args.lse = lh_tensor_real(t[LSE]);
+    const lh_tensor *out = t[OUT];
+    lh_lsh_attention_backward_args args = {.spec = spec_of(node->args, t),
+                                           .q = lh_heads_of(t[QUERY]),
+                                           .k = lh_heads_of(t[KEYS]),
+                                           .v = lh_heads_of(t[VALUES]),
+                                           .out = lh_heads_of(out),
+                                           .dout =
+                                               lh_heads_at(out, lh_gradient_read(node->output[0])),
+                                           .lse = lh_tensor_real(t[LSE])};
     lh_heads *const gradient[] = {&args.dq, &args.dk, &args.dv};
     lh_write *const write[] = {&args.dq_write, &args.dk_write, &args.dv_write};
     const lh_scope scope = lh_scope_open(tape);
@@ -149,33 +163,15 @@ static lh_status lsh_backward(lh_tape *tape, lh_node *node) {
 
 /* Attention over sorted tokens: t holds the inputs, the order and the outputs' tensors. */
 static lh_tensor *attend(lh_tape *tape, const lh_lsh *lsh, lh_tensor **t) {
-    const lh_tensor *q = t[QUERY];
-    const lh_lsh_attention_backward_args back = {.batch = q->shape[0],
-                                                 .heads = q->shape[2],
-                                                 .length = q->shape[1],
-                                                 .head_width = q->shape[3],
-                                                 .rounds = lsh->rounds,
-                                                 .chunk = lsh->chunk,
-                                                 .any_bucket = lsh->any_bucket,
-                                                 .precision = lh_pool_precision(q->pool)};
-    const lh_lsh_attention_forward_args args = {.batch = back.batch,
-                                                .heads = back.heads,
-                                                .length = back.length,
-                                                .head_width = back.head_width,
-                                                .rounds = back.rounds,
-                                                .chunk = back.chunk,
-                                                .any_bucket = back.any_bucket,
-                                                .precision = back.precision,
-                                                .q = lh_heads_of(q),
+    const lh_lsh_attention_spec spec = spec_of(lsh, t);
+    const lh_lsh_attention_forward_args args = {.spec = spec,
+                                                .q = lh_heads_of(t[QUERY]),
                                                 .k = lh_heads_of(t[KEYS]),
                                                 .v = lh_heads_of(t[VALUES]),
-                                                .order = lh_tensor_integer(t[ORDER]),
-                                                .slot = lh_tensor_integer(t[SLOT]),
-                                                .first = lh_tensor_integer(t[FIRST]),
                                                 .out = lh_heads_of(t[OUT]),
                                                 .lse = lh_tensor_real(t[LSE])};
-    lh_tape_count_flops(tape, (double)(args.batch * args.heads) *
-                                  lh_lsh_flops(lsh, args.length, args.head_width));
+    lh_tape_count_flops(tape, (double)(spec.batch * spec.heads) *
+                                  lh_lsh_flops(lsh, spec.length, spec.head_width));
     const lh_record record = {.op = "attend_lsh",
                               .backward = lsh_backward,
                               .input = t,
@@ -184,8 +180,8 @@ static lh_tensor *attend(lh_tape *tape, const lh_lsh *lsh, lh_tensor **t) {
                               .output_count = 1,
                               .saved = t,
                               .saved_count = SAVED,
-                              .args = &back,
-                              .args_bytes = sizeof back};
+                              .args = lsh,
+                              .args_bytes = sizeof *lsh};
     return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), lsh_attention_forward, &args), t[OUT],
                       &record);
 }

@@ -90,45 +90,48 @@ static inline bool lh_lsh_operands_fit(lh_act q, lh_act k, lh_act v, lh_precisio
  *
  * With `any_bucket` i sees all j < i of its chunk and of the one before, whatever their bucket, and
  * N_ij is 1: a key counts in each round that has it (the released code of 2020). */
-typedef struct lh_lsh_attention_forward_args {
+typedef struct lh_lsh_attention_spec {
     int64_t batch, heads, length, head_width, rounds, chunk;
     bool any_bucket;
     lh_precision precision;              /* of the operands of products */
-    lh_heads q, k, v;                    /* in  [batch][length][heads][head_width] */
     const int32_t *order, *slot, *first; /* in  [batch][heads][rounds][length] */
-    lh_heads out;                        /* out [batch][length][heads][head_width] */
-    real *lse;                           /* out saved [batch][heads][length] */
+} lh_lsh_attention_spec;
+
+static inline bool lh_lsh_attention_fits(const lh_lsh_attention_spec *spec) {
+    return lh_are_sizes(spec->batch | spec->heads | spec->length | spec->head_width) &&
+           spec->rounds >= 1 && spec->chunk >= 1;
+}
+
+typedef struct lh_lsh_attention_forward_args {
+    lh_lsh_attention_spec spec;
+    lh_heads q, k, v; /* in  [batch][length][heads][head_width] */
+    lh_heads out;     /* out [batch][length][heads][head_width] */
+    real *lse;        /* out saved [batch][heads][length] */
 } lh_lsh_attention_forward_args;
 
 static inline lh_status lh_lsh_attention_forward_check(const lh_lsh_attention_forward_args *args) {
-    const bool sizes = lh_are_sizes(args->batch | args->heads | args->length | args->head_width);
     const bool operands =
-        lh_lsh_operands_fit(args->q.act, args->k.act, args->v.act, args->precision);
-    return lh_sound(sizes && args->rounds >= 1 && args->chunk >= 1,
-                    operands && args->out.act.dtype == LH_REAL);
+        lh_lsh_operands_fit(args->q.act, args->k.act, args->v.act, args->spec.precision);
+    return lh_sound(lh_lsh_attention_fits(&args->spec), operands && args->out.act.dtype == LH_REAL);
 }
 
 /* With P = exp(score - lse):  dscore = P (dout_i . v_j - dout_i . out_i). */
 typedef struct lh_lsh_attention_backward_args {
-    int64_t batch, heads, length, head_width, rounds, chunk;
-    bool any_bucket;
-    lh_precision precision;
-    lh_heads q, k, v, out, dout;         /* in */
-    const int32_t *order, *slot, *first; /* in */
-    const real *lse;                     /* in */
-    lh_heads dq, dk, dv;                 /* out optional each (data NULL: not wanted) */
+    lh_lsh_attention_spec spec;
+    lh_heads q, k, v, out, dout; /* in */
+    const real *lse;             /* in */
+    lh_heads dq, dk, dv;         /* out optional each (data NULL: not wanted) */
     lh_write dq_write, dk_write, dv_write;
 } lh_lsh_attention_backward_args;
 
 static inline lh_status
 lh_lsh_attention_backward_check(const lh_lsh_attention_backward_args *args) {
-    const bool sizes = lh_are_sizes(args->batch | args->heads | args->length | args->head_width);
     const bool operands =
-        lh_lsh_operands_fit(args->q.act, args->k.act, args->v.act, args->precision);
+        lh_lsh_operands_fit(args->q.act, args->k.act, args->v.act, args->spec.precision);
     const bool reals = args->out.act.dtype == LH_REAL && args->dout.act.dtype == LH_REAL &&
                        lh_agrees(args->dq.act, LH_REAL) && lh_agrees(args->dk.act, LH_REAL) &&
                        lh_agrees(args->dv.act, LH_REAL);
-    return lh_sound(sizes && args->rounds >= 1 && args->chunk >= 1, operands && reals);
+    return lh_sound(lh_lsh_attention_fits(&args->spec), operands && reals);
 }
 
 #endif

@@ -42,22 +42,23 @@ double lh_lsh_products(int64_t rounds, int64_t length, int64_t chunk, int64_t he
     return 4.0 * (double)(rounds * length * head_width) * pairs;
 }
 
-static bool fits_tiles(lh_precision precision, int64_t width, int64_t rounds, bool any_bucket) {
-    return precision != LH_PRECISION_F32 && width <= WIDEST && rounds <= MOST_ROUNDS && !any_bucket;
+static bool fits_tiles(const lh_lsh_attention_spec *spec) {
+    return spec->precision != LH_PRECISION_F32 && spec->head_width <= WIDEST &&
+           spec->rounds <= MOST_ROUNDS && !spec->any_bucket;
 }
 
 lh_cost lh_cost_lsh_attention_forward(const lh_lsh_attention_forward_args *args) {
-    const int64_t rows = args->batch * args->heads * args->length;
-    const double elements = (double)(rows * args->head_width), rounds = (double)args->rounds;
-    const bool tiles =
-        fits_tiles(args->precision, args->head_width, args->rounds, args->any_bucket);
-    lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE, .precision = args->precision};
+    const lh_lsh_attention_spec *spec = &args->spec;
+    const int64_t rows = spec->batch * spec->heads * spec->length;
+    const double elements = (double)(rows * spec->head_width), rounds = (double)spec->rounds;
+    const bool tiles = fits_tiles(spec);
+    lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE, .precision = spec->precision};
     if (rows == 0) return cost;
     const double bytes = lh_cost_bytes(args->q.act, elements);
     const double out = lh_cost_bytes(args->out.act, elements);
-    cost.launches = tiles ? args->rounds : 1;
-    cost.products = (double)(args->batch * args->heads) *
-                    lh_lsh_products(args->rounds, args->length, args->chunk, args->head_width);
+    cost.launches = tiles ? spec->rounds : 1;
+    cost.products = (double)(spec->batch * spec->heads) *
+                    lh_lsh_products(spec->rounds, spec->length, spec->chunk, spec->head_width);
     cost.read = rounds * (3 * bytes + 3 * (double)rows * LH_COST_INTEGER);
     cost.written = out + (double)rows * LH_COST_REAL;
     if (tiles) { /* rounds after the first take up what the others left */
@@ -69,12 +70,11 @@ lh_cost lh_cost_lsh_attention_forward(const lh_lsh_attention_forward_args *args)
 
 /* Of one pass over queries, or over keys with two results: `products` of queries by keys; `bytes`
  * of q, k, v and dout. */
-static void pass(lh_cost *cost, const lh_lsh_attention_backward_args *args, double products,
-                 double bytes) {
-    const double rows = (double)(args->batch * args->heads * args->length);
-    const double rounds = (double)args->rounds;
-    cost->products += products / 2 * (double)(args->batch * args->heads) *
-                      lh_lsh_products(args->rounds, args->length, args->chunk, args->head_width);
+static void pass(lh_cost *cost, const lh_lsh_attention_spec *spec, double products, double bytes) {
+    const double rows = (double)(spec->batch * spec->heads * spec->length);
+    const double rounds = (double)spec->rounds;
+    cost->products += products / 2 * (double)(spec->batch * spec->heads) *
+                      lh_lsh_products(spec->rounds, spec->length, spec->chunk, spec->head_width);
     cost->read += rounds * (bytes + 3 * rows * LH_COST_INTEGER + 2 * rows * LH_COST_REAL);
 }
 
@@ -86,22 +86,22 @@ static void gradient(lh_cost *cost, lh_act act, double elements, lh_write write,
 }
 
 lh_cost lh_cost_lsh_attention_backward(const lh_lsh_attention_backward_args *args) {
-    const int64_t rows = args->batch * args->heads * args->length;
-    const double elements = (double)(rows * args->head_width);
-    const bool tiles =
-        fits_tiles(args->precision, args->head_width, args->rounds, args->any_bucket);
+    const lh_lsh_attention_spec *spec = &args->spec;
+    const int64_t rows = spec->batch * spec->heads * spec->length;
+    const double elements = (double)(rows * spec->head_width);
+    const bool tiles = fits_tiles(spec);
     const bool queries = !tiles || args->dq.act.data != NULL;
     const bool keys = !tiles || args->dk.act.data != NULL || args->dv.act.data != NULL;
-    const int64_t times = tiles ? args->rounds : 1;
-    lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE, .precision = args->precision};
+    const int64_t times = tiles ? spec->rounds : 1;
+    lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE, .precision = spec->precision};
     if (rows == 0) return cost;
     const double dout = lh_cost_bytes(args->dout.act, elements);
     const double all = 3 * lh_cost_bytes(args->q.act, elements) + dout;
     cost.launches = 1 + times * (queries + keys);
     cost.read = lh_cost_bytes(args->out.act, elements) + dout;
     cost.written = (double)rows * LH_COST_REAL;
-    if (queries) pass(&cost, args, 3, all);
-    if (keys) pass(&cost, args, 4, all);
+    if (queries) pass(&cost, spec, 3, all);
+    if (keys) pass(&cost, spec, 4, all);
     gradient(&cost, args->dq.act, elements, args->dq_write, times);
     gradient(&cost, args->dk.act, elements, args->dk_write, times);
     gradient(&cost, args->dv.act, elements, args->dv_write, times);

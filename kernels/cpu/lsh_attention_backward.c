@@ -13,38 +13,39 @@ typedef struct scratch {
     lh_attention_rounding *rounding;
 } scratch;
 
-static size_t tile_bytes(const lh_lsh_tables *t) {
-    const int64_t rows = 3 * LH_ATTENTION_ROWS * t->head_width;
-    const int64_t keys = lh_lsh_most_keys(t) * (4 * t->head_width + 2 * LH_ATTENTION_ROWS);
+static size_t tile_bytes(const lh_lsh_attention_spec *spec) {
+    const int64_t rows = 3 * LH_ATTENTION_ROWS * spec->head_width;
+    const int64_t keys = lh_lsh_most_keys(spec) * (4 * spec->head_width + 2 * LH_ATTENTION_ROWS);
     return lh_attention_align(sizeof(scratch)) +
-           lh_attention_align((size_t)(lh_lsh_tile_elements(t) + rows + keys) * sizeof(real));
+           lh_attention_align((size_t)(lh_lsh_tile_elements(spec) + rows + keys) * sizeof(real));
 }
 
-static size_t scratch_bytes(const lh_lsh_tables *t) {
-    return tile_bytes(t) + lh_cpu_attention_rounding_bytes(t->precision, t->head_width);
+static size_t scratch_bytes(const lh_lsh_attention_spec *spec) {
+    return tile_bytes(spec) + lh_cpu_attention_rounding_bytes(spec->precision, spec->head_width);
 }
 
-static scratch *lay_out(const lh_lsh_tables *t, uint8_t *memory) {
+static scratch *lay_out(const lh_lsh_attention_spec *spec, uint8_t *memory) {
     scratch *work = (scratch *)(void *)memory;
-    const int64_t rows = LH_ATTENTION_ROWS * t->head_width, keys = lh_lsh_most_keys(t);
+    const int64_t rows = LH_ATTENTION_ROWS * spec->head_width, keys = lh_lsh_most_keys(spec);
     work->tile = (real *)(void *)(memory + lh_attention_align(sizeof *work));
-    work->score = work->tile + lh_lsh_tile_elements(t);
+    work->score = work->tile + lh_lsh_tile_elements(spec);
     work->gradient = work->score + keys * LH_ATTENTION_ROWS;
     work->q = work->gradient + keys * LH_ATTENTION_ROWS;
     work->dout = work->q + rows;
     work->dq = work->dout + rows;
     work->k = work->dq + rows;
-    work->v = work->k + keys * t->head_width;
-    work->dk = work->v + keys * t->head_width;
-    work->dv = work->dk + keys * t->head_width;
-    work->rounding = lh_cpu_attention_rounding(t->precision, t->head_width, memory + tile_bytes(t));
+    work->v = work->k + keys * spec->head_width;
+    work->dk = work->v + keys * spec->head_width;
+    work->dv = work->dk + keys * spec->head_width;
+    work->rounding =
+        lh_cpu_attention_rounding(spec->precision, spec->head_width, memory + tile_bytes(spec));
     return work;
 }
 
 /* What a tile knows of its queries. One that saw nobody gets a log sum exp of infinity. */
 static void ready_lanes(const lh_lsh_attention_backward_args *args, const lh_lsh_tile *tile,
                         const real *delta, scratch *work) {
-    const int64_t at = (tile->batch * args->heads + tile->head) * args->length;
+    const int64_t at = (tile->batch * args->spec.heads + tile->head) * args->spec.length;
     lh_lane_fill(LH_ATTENTION_ROWS, work->lse, LH_R(INFINITY));
     lh_lane_fill(LH_ATTENTION_ROWS, work->delta, 0);
     for (int64_t row = 0; row < lh_lsh_rows(tile); ++row) {
@@ -90,7 +91,8 @@ static void multiply(const scratch *work, bool transpose_a, bool transpose_b, in
 
 static void differentiate_tile(const lh_lsh_attention_backward_args *args, const lh_lsh_tile *tile,
                                const real *delta, scratch *work) {
-    const int64_t width = args->head_width, rows = lh_lsh_rows(tile), lanes = lh_lsh_lanes(tile);
+    const int64_t width = args->spec.head_width;
+    const int64_t rows = lh_lsh_rows(tile), lanes = lh_lsh_lanes(tile);
     const int64_t keys = tile->keys.end - tile->keys.begin;
     const lh_attention_operand q = {work->q, width, LH_REAL}, k = {work->k, width, LH_REAL};
     const lh_attention_operand v = {work->v, width, LH_REAL}, dout = {work->dout, width, LH_REAL};
@@ -126,15 +128,16 @@ static void clear_row(lh_heads x, int64_t batch, int64_t head, int64_t token, in
  * its value gets dout. */
 static void begin_token(const lh_lsh_attention_backward_args *args, int64_t pair, int64_t token,
                         real *delta) {
-    const int64_t batch = pair / args->heads, head = pair % args->heads, width = args->head_width;
+    const int64_t batch = pair / args->spec.heads, head = pair % args->spec.heads;
+    const int64_t width = args->spec.head_width;
     const real *out = lh_attention_rows_of(args->out, batch, head, token).data;
     const real *dout = lh_attention_rows_of(args->dout, batch, head, token).data;
-    const bool alone = args->lse[pair * args->length + token] == -LH_R(INFINITY);
+    const bool alone = args->lse[pair * args->spec.length + token] == -LH_R(INFINITY);
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t d = 0; d < width; ++d)
         sum += out[d] * dout[d];
-    delta[pair * args->length + token] = sum;
+    delta[pair * args->spec.length + token] = sum;
     clear_row(args->dq, batch, head, token, width, args->dq_write);
     clear_row(args->dk, batch, head, token, width, args->dk_write);
     clear_row(args->dv, batch, head, token, width, args->dv_write);
@@ -145,47 +148,46 @@ static void begin_token(const lh_lsh_attention_backward_args *args, int64_t pair
 }
 
 static void begin_tokens(const lh_lsh_attention_backward_args *args, real *delta) {
-    const int64_t size = lh_rows_per_chunk(args->head_width);
-    const int64_t count = args->batch * args->heads * args->length;
+    const int64_t size = lh_rows_per_chunk(args->spec.head_width);
+    const int64_t count = args->spec.batch * args->spec.heads * args->spec.length;
     const int64_t chunks = lh_chunk_count(count, size);
 #pragma omp parallel for schedule(static) if (chunks > 1)
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
         const lh_range range = lh_chunk(count, size, chunk);
         for (int64_t i = range.begin; i < range.end; ++i)
-            begin_token(args, i / args->length, i % args->length, delta);
+            begin_token(args, i / args->spec.length, i % args->spec.length, delta);
     }
 }
 
 static size_t delta_bytes(const lh_lsh_attention_backward_args *args) {
-    return lh_attention_align((size_t)(args->batch * args->heads * args->length) * sizeof(real));
+    return lh_attention_align((size_t)(args->spec.batch * args->spec.heads * args->spec.length) *
+                              sizeof(real));
 }
 
 size_t lh_cpu_lsh_attention_backward_workspace(const lh_lsh_attention_backward_args *args) {
-    const lh_lsh_tables tables = LH_LSH_TABLES(args);
-    return delta_bytes(args) + (size_t)lh_attention_slots() * scratch_bytes(&tables);
+    return delta_bytes(args) + (size_t)lh_attention_slots() * scratch_bytes(&args->spec);
 }
 
 lh_status lh_cpu_lsh_attention_backward(const lh_launch *launch,
                                         const lh_lsh_attention_backward_args *args) {
-    const lh_lsh_tables tables = LH_LSH_TABLES(args);
-    if (!lh_product_knows(args->q.act.dtype, args->precision)) return LH_EOPTION;
+    const lh_lsh_attention_spec *spec = &args->spec;
+    if (!lh_product_knows(args->q.act.dtype, spec->precision)) return LH_EOPTION;
     real *delta = launch->workspace;
     uint8_t *memory = (uint8_t *)launch->workspace + delta_bytes(args);
-    const int64_t tiles = lh_lsh_tiles(&tables), pairs = args->batch * args->heads;
-    const int64_t turns =
-        lh_min(tiles, 1 + lh_chunk_count(lh_lsh_reach(&tables), LH_ATTENTION_ROWS));
+    const int64_t tiles = lh_lsh_tiles(spec), pairs = spec->batch * spec->heads;
+    const int64_t turns = lh_min(tiles, 1 + lh_chunk_count(lh_lsh_reach(spec), LH_ATTENTION_ROWS));
     int worst = LH_OK;
     begin_tokens(args, delta);
-    for (int64_t step = 0; step < args->rounds * turns; ++step) {
+    for (int64_t step = 0; step < spec->rounds * turns; ++step) {
         const int64_t turn = step % turns, most = lh_chunk_count(tiles - turn, turns);
 #pragma omp parallel for schedule(static) num_threads(lh_attention_threads())                      \
     reduction(max                                                                                  \
               : worst) if (pairs * most > 1)
         for (int64_t task = 0; task < pairs * most; ++task) {
-            const size_t slot = (size_t)lh_attention_thread() * scratch_bytes(&tables);
-            scratch *work = lay_out(&tables, memory + slot);
+            const size_t slot = (size_t)lh_attention_thread() * scratch_bytes(spec);
+            scratch *work = lay_out(spec, memory + slot);
             const int64_t index = task / most * tiles + task % most * turns + turn;
-            const lh_lsh_tile tile = lh_cpu_lsh_tile(&tables, step / turns, index, work->tile);
+            const lh_lsh_tile tile = lh_cpu_lsh_tile(spec, step / turns, index, work->tile);
             differentiate_tile(args, &tile, delta, work);
             worst = (int)lh_max(worst, lh_attention_outcome(work->rounding));
         }

@@ -13,27 +13,28 @@ typedef struct scratch {
     lh_attention_rounding *rounding;
 } scratch;
 
-static size_t tile_bytes(const lh_lsh_tables *t) {
-    const int64_t rows = 2 * LH_ATTENTION_ROWS * t->head_width;
-    const int64_t keys = lh_lsh_most_keys(t) * (2 * t->head_width + LH_ATTENTION_ROWS);
+static size_t tile_bytes(const lh_lsh_attention_spec *spec) {
+    const int64_t rows = 2 * LH_ATTENTION_ROWS * spec->head_width;
+    const int64_t keys = lh_lsh_most_keys(spec) * (2 * spec->head_width + LH_ATTENTION_ROWS);
     return lh_attention_align(sizeof(scratch)) +
-           lh_attention_align((size_t)(lh_lsh_tile_elements(t) + rows + keys) * sizeof(real));
+           lh_attention_align((size_t)(lh_lsh_tile_elements(spec) + rows + keys) * sizeof(real));
 }
 
-static size_t scratch_bytes(const lh_lsh_tables *t) {
-    return tile_bytes(t) + lh_cpu_attention_rounding_bytes(t->precision, t->head_width);
+static size_t scratch_bytes(const lh_lsh_attention_spec *spec) {
+    return tile_bytes(spec) + lh_cpu_attention_rounding_bytes(spec->precision, spec->head_width);
 }
 
-static scratch *lay_out(const lh_lsh_tables *t, uint8_t *memory) {
+static scratch *lay_out(const lh_lsh_attention_spec *spec, uint8_t *memory) {
     scratch *work = (scratch *)(void *)memory;
-    const int64_t rows = LH_ATTENTION_ROWS * t->head_width;
+    const int64_t rows = LH_ATTENTION_ROWS * spec->head_width;
     work->tile = (real *)(void *)(memory + lh_attention_align(sizeof *work));
-    work->score = work->tile + lh_lsh_tile_elements(t);
-    work->q = work->score + lh_lsh_most_keys(t) * LH_ATTENTION_ROWS;
+    work->score = work->tile + lh_lsh_tile_elements(spec);
+    work->q = work->score + lh_lsh_most_keys(spec) * LH_ATTENTION_ROWS;
     work->out = work->q + rows;
     work->k = work->out + rows;
-    work->v = work->k + lh_lsh_most_keys(t) * t->head_width;
-    work->rounding = lh_cpu_attention_rounding(t->precision, t->head_width, memory + tile_bytes(t));
+    work->v = work->k + lh_lsh_most_keys(spec) * spec->head_width;
+    work->rounding =
+        lh_cpu_attention_rounding(spec->precision, spec->head_width, memory + tile_bytes(spec));
     return work;
 }
 
@@ -93,11 +94,12 @@ static void mix_rows(real *out, real *lse, const real *x, real now, real inverse
  */
 static void join_row(const lh_lsh_attention_forward_args *args, const lh_lsh_tile *tile,
                      int64_t row, const scratch *work) {
-    const int64_t width = args->head_width;
+    const int64_t width = args->spec.head_width;
     const int64_t token = tile->order[tile->slots.begin + row];
     const real *x = work->out + row * width, sum = work->sum[row];
     real *out = lh_attention_rows_of(args->out, tile->batch, tile->head, token).data;
-    real *lse = args->lse + (tile->batch * args->heads + tile->head) * args->length + token;
+    const int64_t pair = tile->batch * args->spec.heads + tile->head;
+    real *lse = args->lse + pair * args->spec.length + token;
     const bool first = tile->round == 0 || *lse == -LH_R(INFINITY);
     if (sum != 0) {
         const real now = work->shift[row] + (real)log((double)sum);
@@ -116,7 +118,8 @@ static void join_row(const lh_lsh_attention_forward_args *args, const lh_lsh_til
 
 static void attend_tile(const lh_lsh_attention_forward_args *args, const lh_lsh_tile *tile,
                         scratch *work) {
-    const int64_t width = args->head_width, rows = lh_lsh_rows(tile), lanes = lh_lsh_lanes(tile);
+    const int64_t width = args->spec.head_width;
+    const int64_t rows = lh_lsh_rows(tile), lanes = lh_lsh_lanes(tile);
     const int64_t keys = tile->keys.end - tile->keys.begin;
     const lh_attention_operand q = {work->q, width, LH_REAL}, k = {work->k, width, LH_REAL};
     const lh_attention_operand v = {work->v, width, LH_REAL};
@@ -138,25 +141,24 @@ static void attend_tile(const lh_lsh_attention_forward_args *args, const lh_lsh_
 }
 
 size_t lh_cpu_lsh_attention_forward_workspace(const lh_lsh_attention_forward_args *args) {
-    const lh_lsh_tables tables = LH_LSH_TABLES(args);
-    return (size_t)lh_attention_slots() * scratch_bytes(&tables);
+    return (size_t)lh_attention_slots() * scratch_bytes(&args->spec);
 }
 
 lh_status lh_cpu_lsh_attention_forward(const lh_launch *launch,
                                        const lh_lsh_attention_forward_args *args) {
-    const lh_lsh_tables tables = LH_LSH_TABLES(args);
-    if (!lh_product_knows(args->q.act.dtype, args->precision)) return LH_EOPTION;
-    const int64_t tasks = args->batch * args->heads * lh_lsh_tiles(&tables);
+    const lh_lsh_attention_spec *spec = &args->spec;
+    if (!lh_product_knows(args->q.act.dtype, spec->precision)) return LH_EOPTION;
+    const int64_t tasks = spec->batch * spec->heads * lh_lsh_tiles(spec);
     uint8_t *memory = launch->workspace;
     int worst = LH_OK;
-    for (int64_t round = 0; round < args->rounds; ++round) {
+    for (int64_t round = 0; round < spec->rounds; ++round) {
 #pragma omp parallel for schedule(static) num_threads(lh_attention_threads())                      \
     reduction(max                                                                                  \
               : worst) if (tasks > 1)
         for (int64_t task = 0; task < tasks; ++task) {
-            const size_t slot = (size_t)lh_attention_thread() * scratch_bytes(&tables);
-            scratch *work = lay_out(&tables, memory + slot);
-            const lh_lsh_tile tile = lh_cpu_lsh_tile(&tables, round, task, work->tile);
+            const size_t slot = (size_t)lh_attention_thread() * scratch_bytes(spec);
+            scratch *work = lay_out(spec, memory + slot);
+            const lh_lsh_tile tile = lh_cpu_lsh_tile(spec, round, task, work->tile);
             attend_tile(args, &tile, work);
             worst = (int)lh_max(worst, lh_attention_outcome(work->rounding));
         }

@@ -6,23 +6,8 @@
 
 #include "kernels/cpu/attention_lane.h"
 
-/* The sorted tokens of all rounds. */
-typedef struct lh_lsh_tables {
-    int64_t batch, heads, length, head_width, rounds, chunk;
-    bool any_bucket;
-    lh_precision precision;
-    const int32_t *order, *slot, *first;
-} lh_lsh_tables;
-
-#define LH_LSH_TABLES(args)                                                                        \
-    {                                                                                              \
-        (args)->batch, (args)->heads, (args)->length, (args)->head_width, (args)->rounds,          \
-            (args)->chunk, (args)->any_bucket, (args)->precision, (args)->order, (args)->slot,     \
-            (args)->first                                                                          \
-    }
-
 typedef struct lh_lsh_tile {
-    const lh_lsh_tables *tables;
+    const lh_lsh_attention_spec *spec;
     int64_t batch, head, round;
     lh_range slots, keys;  /* of the queries; of what they see */
     const int32_t *order;  /* of the round */
@@ -38,28 +23,28 @@ static inline int64_t lh_lsh_lanes(const lh_lsh_tile *tile) {
     return lh_chunk_count(lh_lsh_rows(tile), LH_ATTENTION_VECTOR) * LH_ATTENTION_VECTOR;
 }
 
-static inline int64_t lh_lsh_tiles(const lh_lsh_tables *tables) {
-    return lh_chunk_count(tables->length, LH_ATTENTION_ROWS);
+static inline int64_t lh_lsh_tiles(const lh_lsh_attention_spec *spec) {
+    return lh_chunk_count(spec->length, LH_ATTENTION_ROWS);
 }
 
 /* Slots beside its own that a tile can see at most: before them, and of any bucket behind them. */
-static inline int64_t lh_lsh_reach(const lh_lsh_tables *tables) {
-    return (tables->any_bucket ? 3 : 2) * lh_min(tables->chunk, tables->length);
+static inline int64_t lh_lsh_reach(const lh_lsh_attention_spec *spec) {
+    return (spec->any_bucket ? 3 : 2) * lh_min(spec->chunk, spec->length);
 }
 
 /* Keys that a tile can see at most. */
-static inline int64_t lh_lsh_most_keys(const lh_lsh_tables *tables) {
-    return lh_min(tables->length, lh_lsh_reach(tables) + LH_ATTENTION_ROWS);
+static inline int64_t lh_lsh_most_keys(const lh_lsh_attention_spec *spec) {
+    return lh_min(spec->length, lh_lsh_reach(spec) + LH_ATTENTION_ROWS);
 }
 
 /* Elements of `memory` that a tile works in. */
-static inline int64_t lh_lsh_tile_elements(const lh_lsh_tables *tables) {
-    const int64_t integers = 2 * tables->rounds * LH_ATTENTION_ROWS;
-    return integers + lh_chunk_count(tables->rounds + 1, LH_ATTENTION_VECTOR) * LH_ATTENTION_VECTOR;
+static inline int64_t lh_lsh_tile_elements(const lh_lsh_attention_spec *spec) {
+    const int64_t integers = 2 * spec->rounds * LH_ATTENTION_ROWS;
+    return integers + lh_chunk_count(spec->rounds + 1, LH_ATTENTION_VECTOR) * LH_ATTENTION_VECTOR;
 }
 
-/* Tile `index` of `tables` in a round; pairs of batch row and head follow one another. */
-lh_lsh_tile lh_cpu_lsh_tile(const lh_lsh_tables *tables, int64_t round, int64_t index,
+/* Tile `index` of `spec` in a round; pairs of batch row and head follow one another. */
+lh_lsh_tile lh_cpu_lsh_tile(const lh_lsh_attention_spec *spec, int64_t round, int64_t index,
                             real *memory);
 
 /* y [slots][head_width] = x of the tokens in these slots. */
@@ -74,10 +59,10 @@ void lh_cpu_lsh_scatter(const lh_lsh_tile *tile, lh_range slots, const real *x, 
  * only prefetches for one without effect. */
 LH_SPECIALIZED void lh_lsh_prefetch(const lh_lsh_tile *tile, int64_t n, lh_heads x) {
     const int64_t slot = tile->slots.end + n, line = 64;
-    if (n >= LH_ATTENTION_ROWS || slot >= tile->tables->length) return;
+    if (n >= LH_ATTENTION_ROWS || slot >= tile->spec->length) return;
     const uint8_t *row =
         lh_attention_operand_of(x, tile->batch, tile->head, tile->order[slot]).data;
-    const int64_t bytes = tile->tables->head_width * lh_size_of(x.act.dtype);
+    const int64_t bytes = tile->spec->head_width * lh_size_of(x.act.dtype);
     for (int64_t byte = 0; byte < bytes; byte += line)
         __builtin_prefetch(row + byte, 0, 2);
 }
@@ -90,8 +75,8 @@ const real *lh_cpu_lsh_bias(const lh_lsh_tile *tile, int64_t key, real *memory);
  * and serves the keys in order. */
 static inline lh_range lh_lsh_seen(const lh_lsh_tile *tile, int64_t key, int64_t *end) {
     const int32_t *first = tile->seen + 2 * tile->round * LH_ATTENTION_ROWS;
-    const int64_t chunk = tile->tables->chunk;
-    const int64_t from = tile->tables->any_bucket ? key / chunk * chunk : key + 1;
+    const int64_t chunk = tile->spec->chunk;
+    const int64_t from = tile->spec->any_bucket ? key / chunk * chunk : key + 1;
     while (*end < lh_lsh_rows(tile) && first[*end] <= key)
         ++*end;
     const lh_range lanes = {lh_min(*end, lh_max(0, from - tile->slots.begin)), *end};

@@ -71,16 +71,18 @@ __device__ static inline real finite_shift(real most) {
 template <typename element>
 static lh_status attend(const lh_launch *launch, const lh_lsh_attention_forward_args *args) {
     const lh_lsh_attention_forward_args a = *args;
-    return lh_each_row(launch, a.batch * a.heads * a.length, [=] __device__(int64_t row, int lane) {
-        const int64_t i = row % a.length, pair = row / a.length, width = a.head_width;
-        const int64_t batch = pair / a.heads, head = pair % a.heads;
-        const lh_lsh_view view = lh_lsh_view_of(a, pair);
+    const int64_t rows = a.spec.batch * a.spec.heads * a.spec.length;
+    return lh_each_row(launch, rows, [=] __device__(int64_t row, int lane) {
+        const int64_t i = row % a.spec.length, pair = row / a.spec.length;
+        const int64_t width = a.spec.head_width;
+        const int64_t batch = pair / a.spec.heads, head = pair % a.spec.heads;
+        const lh_lsh_view view = lh_lsh_view_of(a.spec, pair);
         const element *q = lh_head_row<element>(a.q, batch, head, i);
         real most = -INFINITY, sum = 0, part[LH_HEAD_PARTS] = {0};
-        for (int64_t r = 0; r < a.rounds; ++r) {
+        for (int64_t r = 0; r < a.spec.rounds; ++r) {
             const int64_t end = end_seen(view, r, i);
             for (int64_t at = first_seen(view, r, i); at < end; ++at) {
-                const int64_t j = view.order[r * a.length + at];
+                const int64_t j = view.order[r * a.spec.length + at];
                 if (j >= i) continue;
                 const real score =
                     warp_dot(q, lh_head_row<element>(a.k, batch, head, j), width, lane);
@@ -105,8 +107,8 @@ static lh_status attend(const lh_launch *launch, const lh_lsh_attention_forward_
 
 lh_status lh_cuda_lsh_attention_forward(const lh_launch *launch,
                                         const lh_lsh_attention_forward_args *args) {
-    if (!lh_head_fits(args->head_width)) return LH_ESHAPE;
-    if (lh_lsh_fits_tiles(args)) return lh_lsh_attention_tile_forward(launch, args);
+    if (!lh_head_fits(args->spec.head_width)) return LH_ESHAPE;
+    if (lh_lsh_fits_tiles(args->spec)) return lh_lsh_attention_tile_forward(launch, args);
     return LH_FOR_ELEMENT(args->q.act.dtype, attend, launch, args);
 }
 
@@ -123,7 +125,8 @@ template <typename element> struct lsh_query {
 template <typename element>
 __device__ static inline lsh_query<element> query_of(const lh_lsh_attention_backward_args &a,
                                                      int64_t pair, int64_t i, const real *delta) {
-    const int64_t batch = pair / a.heads, head = pair % a.heads, row = pair * a.length + i;
+    const int64_t batch = pair / a.spec.heads, head = pair % a.spec.heads;
+    const int64_t row = pair * a.spec.length + i;
     return {i, lh_head_row<element>(a.q, batch, head, i), lh_head_row(a.dout, batch, head, i),
             finite_shift(a.lse[row]), delta[row]};
 }
@@ -147,12 +150,13 @@ template <typename element>
 __device__ static inline void differentiate_query(const lh_lsh_attention_backward_args &a,
                                                   const lh_lsh_view &view, int64_t pair,
                                                   const lsh_query<element> &query, int lane) {
-    const int64_t batch = pair / a.heads, head = pair % a.heads, width = a.head_width;
+    const int64_t batch = pair / a.spec.heads, head = pair % a.spec.heads;
+    const int64_t width = a.spec.head_width;
     real part[LH_HEAD_PARTS] = {0};
-    for (int64_t r = 0; r < a.rounds; ++r) {
+    for (int64_t r = 0; r < a.spec.rounds; ++r) {
         const int64_t end = end_seen(view, r, query.token);
         for (int64_t at = first_seen(view, r, query.token); at < end; ++at) {
-            const int64_t j = view.order[r * a.length + at];
+            const int64_t j = view.order[r * a.spec.length + at];
             if (j >= query.token) continue;
             const element *k = lh_head_row<element>(a.k, batch, head, j);
             const lsh_slope slope =
@@ -169,15 +173,16 @@ template <typename element>
 __device__ static inline void differentiate_key(const lh_lsh_attention_backward_args &a,
                                                 const lh_lsh_view &view, int64_t pair, int64_t j,
                                                 const real *delta, int lane) {
-    const int64_t batch = pair / a.heads, head = pair % a.heads, width = a.head_width;
+    const int64_t batch = pair / a.spec.heads, head = pair % a.spec.heads;
+    const int64_t width = a.spec.head_width;
     const element *k = lh_head_row<element>(a.k, batch, head, j);
     const element *v = lh_head_row<element>(a.v, batch, head, j);
     real dk[LH_HEAD_PARTS] = {0}, dv[LH_HEAD_PARTS] = {0};
-    for (int64_t r = 0; r < a.rounds; ++r) {
-        const int32_t own = view.slot[r * a.length + j];
-        const int64_t begin = view.any_bucket ? own / a.chunk * a.chunk : own + 1;
-        for (int64_t at = begin; at < a.length; ++at) {
-            const int64_t i = view.order[r * a.length + at];
+    for (int64_t r = 0; r < a.spec.rounds; ++r) {
+        const int32_t own = view.slot[r * a.spec.length + j];
+        const int64_t begin = view.any_bucket ? own / a.spec.chunk * a.spec.chunk : own + 1;
+        for (int64_t at = begin; at < a.spec.length; ++at) {
+            const int64_t i = view.order[r * a.spec.length + at];
             if (first_seen(view, r, i) > own) break;
             if (i <= j) continue;
             const lsh_query<element> query = query_of<element>(a, pair, i, delta);
@@ -186,38 +191,40 @@ __device__ static inline void differentiate_key(const lh_lsh_attention_backward_
             add_row(dv, slope.weight, query.dout, width, lane);
         }
     }
-    if (a.lse[pair * a.length + j] == -INFINITY)
+    if (a.lse[pair * a.spec.length + j] == -INFINITY)
         add_row(dv, 1, lh_head_row(a.dout, batch, head, j), width, lane);
     store_row(a.dk, batch, head, j, a.dk_write, dk, width, lane);
     store_row(a.dv, batch, head, j, a.dv_write, dv, width, lane);
 }
 
 size_t lh_cuda_lsh_attention_backward_workspace(const lh_lsh_attention_backward_args *args) {
-    return (size_t)(args->batch * args->heads * args->length) * sizeof(real);
+    return (size_t)(args->spec.batch * args->spec.heads * args->spec.length) * sizeof(real);
 }
 
 template <typename element>
 static lh_status differentiate(const lh_launch *launch, const lh_lsh_attention_backward_args *args,
                                const real *delta) {
     const lh_lsh_attention_backward_args a = *args;
-    const int64_t rows = a.batch * a.heads * a.length;
+    const int64_t rows = a.spec.batch * a.spec.heads * a.spec.length;
     LH_CUDA_TRY(lh_each_row(launch, rows, [=] __device__(int64_t row, int lane) {
-        const int64_t pair = row / a.length;
-        const lsh_query<element> query = query_of<element>(a, pair, row % a.length, delta);
-        differentiate_query(a, lh_lsh_view_of(a, pair), pair, query, lane);
+        const int64_t pair = row / a.spec.length;
+        const lsh_query<element> query = query_of<element>(a, pair, row % a.spec.length, delta);
+        differentiate_query(a, lh_lsh_view_of(a.spec, pair), pair, query, lane);
     }));
     return lh_each_row(launch, rows, [=] __device__(int64_t row, int lane) {
-        const int64_t pair = row / a.length;
-        differentiate_key<element>(a, lh_lsh_view_of(a, pair), pair, row % a.length, delta, lane);
+        const int64_t pair = row / a.spec.length;
+        differentiate_key<element>(a, lh_lsh_view_of(a.spec, pair), pair, row % a.spec.length,
+                                   delta, lane);
     });
 }
 
 lh_status lh_cuda_lsh_attention_backward(const lh_launch *launch,
                                          const lh_lsh_attention_backward_args *args) {
-    if (!lh_head_fits(args->head_width)) return LH_ESHAPE;
+    if (!lh_head_fits(args->spec.head_width)) return LH_ESHAPE;
     real *delta = (real *)launch->workspace;
-    LH_CUDA_TRY(lh_attention_delta(launch, args->out, args->dout, args->batch, args->heads,
-                                   args->length, args->head_width, delta));
-    if (lh_lsh_fits_tiles(args)) return lh_lsh_attention_tile_backward(launch, args, delta);
+    LH_CUDA_TRY(lh_attention_delta(launch, args->out, args->dout, args->spec.batch,
+                                   args->spec.heads, args->spec.length, args->spec.head_width,
+                                   delta));
+    if (lh_lsh_fits_tiles(args->spec)) return lh_lsh_attention_tile_backward(launch, args, delta);
     return LH_FOR_ELEMENT(args->q.act.dtype, differentiate, launch, args, delta);
 }

@@ -121,7 +121,7 @@ __device__ static inline void join_rows(const lh_lsh_attention_forward_args &a, 
         const real sum = lh_row_sum(stripe.state[h]);
         real by = 0;
         if (stripe.lane % LH_MMA_LANES == 0 && token >= 0)
-            by = join_row(&a.lse[pair * a.length + token], round == 0, sum, stripe.state[h],
+            by = join_row(&a.lse[pair * a.spec.length + token], round == 0, sum, stripe.state[h],
                           &memory->before[own]);
         by = __shfl_sync(0xffffffffu, by, stripe.lane / LH_MMA_LANES * LH_MMA_LANES);
         lh_shrink(by, h, out);
@@ -134,13 +134,13 @@ __device__ static inline void
 finish_rows(const lh_lsh_attention_forward_args &a, int64_t pair, int64_t round,
             const slot_run &run, forward_memory<width, operand> *memory, const lh_stripe &stripe,
             lh_sums (&sums)[width / LH_STEP]) {
-    const int64_t batch = pair / a.heads, head = pair % a.heads;
+    const int64_t batch = pair / a.spec.heads, head = pair % a.spec.heads;
     join_rows<width>(a, pair, round, run, memory, stripe, sums);
     float *scratch =
         reinterpret_cast<float *>(memory->q + stripe.first * lh_tile_shape<width, operand>::pitch);
     lh_put_rows<width>(sums, scratch, stripe.lane, [&](int row, int column, real value) {
         const int64_t to = token_of(run, stripe.first + row);
-        if (to < 0 || column >= a.head_width) return;
+        if (to < 0 || column >= a.spec.head_width) return;
         const real before = memory->before[stripe.first + row];
         real *out = &lh_head_row(a.out, batch, head, to)[column];
         if (before >= 0)
@@ -157,19 +157,19 @@ attend_run(const lh_lsh_attention_forward_args &a, const lh_lsh_view &view, int6
            int64_t round, const slot_run &run, forward_memory<width, operand> *memory,
            lh_warp_rows<width, stripes> *rows) {
     enum { threads = LH_TILE_THREADS / stripes };
-    const int64_t batch = pair / a.heads, head = pair % a.heads;
+    const int64_t batch = pair / a.spec.heads, head = pair % a.spec.heads;
     const int64_t end = lh_min(run.begin + LH_TILE, view.length) - 1;
     round_slots *rounds = rounds_of(memory);
     const auto place = [](int64_t, lh_scores(&)[stripes]) {};
     const auto bring_keys = [&](int64_t base) {
-        lh_stage_tokens<width, LH_TILE, threads>(a.k, batch, head, a.head_width,
+        lh_stage_tokens<width, LH_TILE, threads>(a.k, batch, head, a.spec.head_width,
                                                  tokens_of(run_of(view, round, base, end)),
                                                  memory->other);
     };
     const auto bring_values = [&](int64_t base) {
         const slot_run keys = run_of(view, round, base, end);
-        lh_stage_tokens<width, LH_TILE, threads>(a.v, batch, head, a.head_width, tokens_of(keys),
-                                                 memory->other + memory->tile);
+        lh_stage_tokens<width, LH_TILE, threads>(a.v, batch, head, a.spec.head_width,
+                                                 tokens_of(keys), memory->other + memory->tile);
         find_keys(view, keys, rounds);
     };
     const auto read = [&](const lh_stripe &own, lh_scores &scores) {
@@ -201,11 +201,12 @@ __global__ void __launch_bounds__((resident<width, operand>::threads),
     lh_warp_rows<width, shape::stripes> rows;
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t pair = task / tiles, begin = task % tiles * LH_TILE;
-        const lh_lsh_view view = lh_lsh_view_of(a, pair);
+        const lh_lsh_view view = lh_lsh_view_of(a.spec, pair);
         const slot_run run = run_of(view, round, begin, view.length);
         lh_begin_rows(&rows);
-        lh_stage_tokens<width, LH_TILE, shape::threads>(a.q, pair / a.heads, pair % a.heads,
-                                                        a.head_width, tokens_of(run), memory->q);
+        lh_stage_tokens<width, LH_TILE, shape::threads>(a.q, pair / a.spec.heads,
+                                                        pair % a.spec.heads, a.spec.head_width,
+                                                        tokens_of(run), memory->q);
         find_queries(view, run, rounds_of(memory));
         attend_run<width>(a, view, pair, round, run, memory, &rows);
         lh_await_copies();
@@ -249,12 +250,13 @@ __device__ static inline void
 stage_queries(const lh_lsh_attention_backward_args &a, const lh_lsh_view &view, const real *delta,
               int64_t pair, const slot_run &run, operand *q, operand *dout,
               lh_backward_memory<width, false, operand> *memory) {
-    const int64_t batch = pair / a.heads, head = pair % a.heads;
-    lh_stage_tokens<width, LH_TILE, threads>(a.q, batch, head, a.head_width, tokens_of(run), q);
-    lh_stage_tokens<width, LH_TILE, threads>(a.dout, batch, head, a.head_width, tokens_of(run),
+    const int64_t batch = pair / a.spec.heads, head = pair % a.spec.heads;
+    lh_stage_tokens<width, LH_TILE, threads>(a.q, batch, head, a.spec.head_width, tokens_of(run),
+                                             q);
+    lh_stage_tokens<width, LH_TILE, threads>(a.dout, batch, head, a.spec.head_width, tokens_of(run),
                                              dout);
     find_queries(view, run, rounds_of(memory));
-    const int64_t at = pair * a.length;
+    const int64_t at = pair * a.spec.length;
     lh_stage_sums(a.lse + at, delta + at, tokens_of(run), memory);
 }
 
@@ -263,9 +265,11 @@ __device__ static inline void stage_keys(const lh_lsh_attention_backward_args &a
                                          const lh_lsh_view &view, int64_t pair, const slot_run &run,
                                          operand *k, operand *v,
                                          lh_backward_memory<width, false, operand> *memory) {
-    const int64_t batch = pair / a.heads, head = pair % a.heads;
-    lh_stage_tokens<width, LH_TILE, threads>(a.k, batch, head, a.head_width, tokens_of(run), k);
-    lh_stage_tokens<width, LH_TILE, threads>(a.v, batch, head, a.head_width, tokens_of(run), v);
+    const int64_t batch = pair / a.spec.heads, head = pair % a.spec.heads;
+    lh_stage_tokens<width, LH_TILE, threads>(a.k, batch, head, a.spec.head_width, tokens_of(run),
+                                             k);
+    lh_stage_tokens<width, LH_TILE, threads>(a.v, batch, head, a.spec.head_width, tokens_of(run),
+                                             v);
     find_keys(view, run, rounds_of(memory));
 }
 
@@ -304,7 +308,7 @@ __global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
     lh_sums dq[stripes][width / LH_STEP];
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t pair = task / tiles, begin = task % tiles * LH_TILE;
-        const lh_lsh_view view = lh_lsh_view_of(a, pair);
+        const lh_lsh_view view = lh_lsh_view_of(a.spec, pair);
         const slot_run run = run_of(view, round, begin, view.length);
         const int64_t end = lh_min(begin + LH_TILE, view.length) - 1;
         const auto multiply = [&](int c, auto &scores, auto &slopes) {
@@ -329,8 +333,9 @@ __global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
         lh_await_copies();
         __syncthreads();
         if (begin + at.first < view.length)
-            put_gradient<width>(dq, a.dq, write, a.head_width, pair / a.heads, pair % a.heads, run,
-                                at, memory->row[0], [](int64_t, int) { return (real)0; });
+            put_gradient<width>(dq, a.dq, write, a.spec.head_width, pair / a.spec.heads,
+                                pair % a.spec.heads, run, at, memory->row[0],
+                                [](int64_t, int) { return (real)0; });
         __syncthreads();
     }
 }
@@ -349,8 +354,8 @@ __global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
     lh_sums dk[stripes][width / LH_STEP], dv[stripes][width / LH_STEP];
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t pair = task / tiles, begin = task % tiles * LH_TILE;
-        const int64_t batch = pair / a.heads, head = pair % a.heads;
-        const lh_lsh_view view = lh_lsh_view_of(a, pair);
+        const int64_t batch = pair / a.spec.heads, head = pair % a.spec.heads;
+        const lh_lsh_view view = lh_lsh_view_of(a.spec, pair);
         const slot_run run = run_of(view, round, begin, view.length);
         const int32_t *first = view.first + round * view.length;
         const auto multiply = [&](int c, auto &scores, auto &slopes) {
@@ -361,7 +366,7 @@ __global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
         };
         /* A token alone in all rounds attended to itself. */
         const auto alone = [&](int64_t token, int column) {
-            return round == 0 && a.lse[pair * a.length + token] == -INFINITY
+            return round == 0 && a.lse[pair * a.spec.length + token] == -INFINITY
                        ? lh_head_row(a.dout, batch, head, token)[column]
                        : 0;
         };
@@ -382,9 +387,9 @@ __global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
         lh_await_copies();
         __syncthreads();
         if (begin + at.first < view.length) {
-            put_gradient<width>(dk, a.dk, dk_write, a.head_width, batch, head, run, at,
+            put_gradient<width>(dk, a.dk, dk_write, a.spec.head_width, batch, head, run, at,
                                 memory->row[0], [](int64_t, int) { return (real)0; });
-            put_gradient<width>(dv, a.dv, dv_write, a.head_width, batch, head, run, at,
+            put_gradient<width>(dv, a.dv, dv_write, a.spec.head_width, batch, head, run, at,
                                 memory->row[1], alone);
         }
         __syncthreads();
@@ -401,11 +406,11 @@ template <typename memory_type> static size_t bytes_of(int64_t rounds) {
 template <int width, typename operand>
 static lh_status launch_forward(const lh_launch *launch,
                                 const lh_lsh_attention_forward_args *args) {
-    const int64_t tiles = lh_chunk_count(args->length, LH_TILE);
-    const int64_t tasks = args->batch * args->heads * tiles;
-    const size_t bytes = bytes_of<forward_memory<width, operand>>(args->rounds);
+    const int64_t tiles = lh_chunk_count(args->spec.length, LH_TILE);
+    const int64_t tasks = args->spec.batch * args->spec.heads * tiles;
+    const size_t bytes = bytes_of<forward_memory<width, operand>>(args->spec.rounds);
     const unsigned threads = resident<width, operand>::threads;
-    for (int64_t round = 0; round < args->rounds && tasks > 0; ++round)
+    for (int64_t round = 0; round < args->spec.rounds && tasks > 0; ++round)
         LH_CUDA_TRY(LH_LAUNCH((attend_slots<width, operand>), lh_blocks(tasks, 1), threads, bytes,
                               launch, *args, round, tiles, tasks));
     return LH_OK;
@@ -416,11 +421,11 @@ static lh_status launch_backward(const lh_launch *launch,
                                  const lh_lsh_attention_backward_args *args, const real *delta) {
     typedef lh_backward_memory<width, false, operand> memory;
     typedef lh_backward_stripes<width, false, operand> stripes;
-    const int64_t tiles = lh_chunk_count(args->length, LH_TILE);
-    const int64_t tasks = args->batch * args->heads * tiles;
+    const int64_t tiles = lh_chunk_count(args->spec.length, LH_TILE);
+    const int64_t tasks = args->spec.batch * args->spec.heads * tiles;
     const bool keys = args->dk.act.data != NULL || args->dv.act.data != NULL;
-    const size_t bytes = bytes_of<memory>(args->rounds);
-    for (int64_t round = 0; round < args->rounds && tasks > 0; ++round) {
+    const size_t bytes = bytes_of<memory>(args->spec.rounds);
+    for (int64_t round = 0; round < args->spec.rounds && tasks > 0; ++round) {
         const bool adds = round > 0;
         if (args->dq.act.data != NULL)
             LH_CUDA_TRY(LH_LAUNCH((pass_queries<width, stripes::queries, operand>),
@@ -439,7 +444,7 @@ static lh_status launch_backward(const lh_launch *launch,
 template <int width>
 static lh_status forward_of_width(const lh_launch *launch,
                                   const lh_lsh_attention_forward_args *args) {
-    return args->precision == LH_PRECISION_TF32
+    return args->spec.precision == LH_PRECISION_TF32
                ? launch_forward<width, float>(launch, args)
                : launch_forward<width, __nv_bfloat16>(launch, args);
 }
@@ -447,14 +452,14 @@ static lh_status forward_of_width(const lh_launch *launch,
 template <int width>
 static lh_status backward_of_width(const lh_launch *launch,
                                    const lh_lsh_attention_backward_args *args, const real *delta) {
-    return args->precision == LH_PRECISION_TF32
+    return args->spec.precision == LH_PRECISION_TF32
                ? launch_backward<width, float>(launch, args, delta)
                : launch_backward<width, __nv_bfloat16>(launch, args, delta);
 }
 
 lh_status lh_lsh_attention_tile_forward(const lh_launch *launch,
                                         const lh_lsh_attention_forward_args *args) {
-    switch (lh_tile_width(args->head_width)) {
+    switch (lh_tile_width(args->spec.head_width)) {
     case 32:
         return forward_of_width<32>(launch, args);
     case 64:
@@ -467,7 +472,7 @@ lh_status lh_lsh_attention_tile_forward(const lh_launch *launch,
 lh_status lh_lsh_attention_tile_backward(const lh_launch *launch,
                                          const lh_lsh_attention_backward_args *args,
                                          const real *delta) {
-    switch (lh_tile_width(args->head_width)) {
+    switch (lh_tile_width(args->spec.head_width)) {
     case 32:
         return backward_of_width<32>(launch, args, delta);
     case 64:

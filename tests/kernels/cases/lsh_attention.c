@@ -31,8 +31,7 @@ static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
 }
 
 /* Random buckets, sorted. */
-static void add_order(suite *s, const shape *w, const int32_t **order, const int32_t **slot,
-                      const int32_t **first) {
+static void add_order(suite *s, const shape *w, lh_lsh_attention_spec *spec) {
     const int64_t count = w->batch * w->heads * w->rounds * w->length;
     int32_t *bucket = calloc((size_t)count + 1, sizeof *bucket);
     if (bucket == NULL) abort();
@@ -43,9 +42,9 @@ static void add_order(suite *s, const shape *w, const int32_t **order, const int
                                    .buckets = w->buckets,
                                    .chunk = w->chunk,
                                    .bucket = bucket,
-                                   .order = case_in_i32(s, "order", order, count, 1),
-                                   .slot = case_in_i32(s, "slot", slot, count, 1),
-                                   .first = case_in_i32(s, "first", first, count, 1)};
+                                   .order = case_in_i32(s, "order", &spec->order, count, 1),
+                                   .slot = case_in_i32(s, "slot", &spec->slot, count, 1),
+                                   .first = case_in_i32(s, "first", &spec->first, count, 1)};
     naive_lsh_sort(&sort);
     free(bucket);
 }
@@ -66,15 +65,15 @@ static double work_of(const shape *w) {
            (double)w->chunk;
 }
 
-static lh_lsh_attention_forward_args forward_args(const shape *w, lh_precision precision) {
-    return (lh_lsh_attention_forward_args){.batch = w->batch,
-                                           .heads = w->heads,
-                                           .length = w->length,
-                                           .head_width = w->head_width,
-                                           .rounds = w->rounds,
-                                           .chunk = w->chunk,
-                                           .any_bucket = w->any_bucket,
-                                           .precision = precision};
+static lh_lsh_attention_spec spec_of(const shape *w, lh_precision precision) {
+    return (lh_lsh_attention_spec){.batch = w->batch,
+                                   .heads = w->heads,
+                                   .length = w->length,
+                                   .head_width = w->head_width,
+                                   .rounds = w->rounds,
+                                   .chunk = w->chunk,
+                                   .any_bucket = w->any_bucket,
+                                   .precision = precision};
 }
 
 static void add_forward(suite *s, const shape *w, bool padded,
@@ -82,7 +81,7 @@ static void add_forward(suite *s, const shape *w, bool padded,
     case_in(s, "q", &args->q.act, lay_out(&args->q, w, padded));
     case_in(s, "k", &args->k.act, lay_out(&args->k, w, false));
     case_in(s, "v", &args->v.act, lay_out(&args->v, w, padded));
-    add_order(s, w, &args->order, &args->slot, &args->first);
+    add_order(s, w, &args->spec);
     case_out(s, "out", &args->out.act, lay_out(&args->out, w, padded), LH_SET);
     case_out(s, "lse", &args->lse, w->batch * w->heads * w->length, LH_SET);
 }
@@ -102,7 +101,7 @@ static void mask(const shape *w, const lh_heads *q_view, const lh_heads *k_view)
 }
 
 static void forward(suite *s, const shape *w, lh_precision precision, bool padded, bool masked) {
-    lh_lsh_attention_forward_args args = forward_args(w, precision);
+    lh_lsh_attention_forward_args args = {.spec = spec_of(w, precision)};
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
               ", rounds %" PRId64 ", chunk %" PRId64 ", buckets %" PRId64
@@ -127,27 +126,29 @@ void cases_lsh_attention_forward(suite *s) {
         forward(s, &shapes[i], LH_PRECISION_TF32, i % 2 == 0, false);
         forward(s, &shapes[i], (lh_precision)(i % 3), i % 2 == 0, true);
     }
-    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 0, .chunk = 1);
-    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 0);
-    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1, .batch = -1);
-    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1, .heads = -1);
-    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
-                 .length = -1);
-    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
-                 .head_width = -1);
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .spec.rounds = 0, .spec.chunk = 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .spec.rounds = 1, .spec.chunk = 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .spec.rounds = 1, .spec.chunk = 1,
+                 .spec.batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .spec.rounds = 1, .spec.chunk = 1,
+                 .spec.heads = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .spec.rounds = 1, .spec.chunk = 1,
+                 .spec.length = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .spec.rounds = 1, .spec.chunk = 1,
+                 .spec.head_width = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .spec.rounds = 1, .spec.chunk = 1,
                  .k = {.act = {.dtype = LH_BF16}});
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .spec.rounds = 1, .spec.chunk = 1,
                  .v = {.act = {.dtype = LH_BF16}});
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
-                 .precision = LH_PRECISION_BF16, .q = {.act = {.dtype = LH_BF16}},
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .spec.rounds = 1, .spec.chunk = 1,
+                 .spec.precision = LH_PRECISION_BF16, .q = {.act = {.dtype = LH_BF16}},
                  .k = {.act = {.dtype = LH_BF16}});
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .spec.rounds = 1, .spec.chunk = 1,
                  .q = {.act = {.dtype = LH_BF16}}, .k = {.act = {.dtype = LH_BF16}},
                  .v = {.act = {.dtype = LH_BF16}});
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
-                 .precision = (lh_precision)3);
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .spec.rounds = 1, .spec.chunk = 1,
+                 .spec.precision = (lh_precision)3);
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .spec.rounds = 1, .spec.chunk = 1,
                  .out = {.act = {.dtype = LH_BF16}});
 }
 
@@ -159,20 +160,10 @@ void bench_lsh_attention_forward(suite *s) {
 /* ---- Backward ---- */
 
 static lh_lsh_attention_forward_args forward_of(const lh_lsh_attention_backward_args *args) {
-    return (lh_lsh_attention_forward_args){.batch = args->batch,
-                                           .heads = args->heads,
-                                           .length = args->length,
-                                           .head_width = args->head_width,
-                                           .rounds = args->rounds,
-                                           .chunk = args->chunk,
-                                           .any_bucket = args->any_bucket,
-                                           .precision = args->precision,
+    return (lh_lsh_attention_forward_args){.spec = args->spec,
                                            .q = args->q,
                                            .k = args->k,
                                            .v = args->v,
-                                           .order = args->order,
-                                           .slot = args->slot,
-                                           .first = args->first,
                                            .out = args->out,
                                            .lse = (real *)args->lse};
 }
@@ -180,12 +171,12 @@ static lh_lsh_attention_forward_args forward_of(const lh_lsh_attention_backward_
 /* All views are dense here. */
 static double backward_loss(suite *s, const void *arguments) {
     const lh_lsh_attention_backward_args *args = arguments;
-    const int64_t rows = args->batch * args->heads * args->length;
+    const int64_t rows = args->spec.batch * args->spec.heads * args->spec.length;
     lh_lsh_attention_forward_args with = forward_of(args);
-    with.out.act.data = scratch(rows * args->head_width);
+    with.out.act.data = scratch(rows * args->spec.head_width);
     with.lse = scratch(rows);
     launch_lsh_attention_forward(s, &with);
-    const double loss = dot(with.out.act.data, args->dout.act.data, rows * args->head_width);
+    const double loss = dot(with.out.act.data, args->dout.act.data, rows * args->spec.head_width);
     free(with.out.act.data);
     free(with.lse);
     return loss;
@@ -193,14 +184,7 @@ static double backward_loss(suite *s, const void *arguments) {
 
 static void backward(suite *s, const shape *w, lh_precision precision, int row, bool padded,
                      bool masked) {
-    lh_lsh_attention_backward_args args = {.batch = w->batch,
-                                           .heads = w->heads,
-                                           .length = w->length,
-                                           .head_width = w->head_width,
-                                           .rounds = w->rounds,
-                                           .chunk = w->chunk,
-                                           .any_bucket = w->any_bucket,
-                                           .precision = precision,
+    lh_lsh_attention_backward_args args = {.spec = spec_of(w, precision),
                                            .dq_write = write_of(suite_flag(row, 0)),
                                            .dk_write = write_of(suite_flag(row, 1)),
                                            .dv_write = write_of(suite_flag(row, 2))};
@@ -217,7 +201,7 @@ static void backward(suite *s, const shape *w, lh_precision precision, int row, 
     case_in(s, "k", &args.k.act, lay_out(&args.k, w, false));
     if (masked) mask(w, &args.q, &args.k);
     case_in(s, "v", &args.v.act, lay_out(&args.v, w, padded));
-    add_order(s, w, &args.order, &args.slot, &args.first);
+    add_order(s, w, &args.spec);
     case_in(s, "out", &args.out.act, lay_out(&args.out, w, padded));
     case_in(s, "lse", &args.lse, w->batch * w->heads * w->length);
     const lh_lsh_attention_forward_args saved = forward_of(&args);
@@ -247,31 +231,31 @@ void cases_lsh_attention_backward(suite *s) {
             backward(s, &shapes[i], LH_PRECISION_TF32, (row + 2) % SUITE_FLAG_ROWS, row % 2 == 0,
                      row > 4);
         }
-    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 0, .chunk = 1);
-    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 0);
-    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
-                 .batch = -1);
-    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
-                 .heads = -1);
-    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
-                 .length = -1);
-    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
-                 .head_width = -1);
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .spec.rounds = 0, .spec.chunk = 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .spec.rounds = 1, .spec.chunk = 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .spec.rounds = 1, .spec.chunk = 1,
+                 .spec.batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .spec.rounds = 1, .spec.chunk = 1,
+                 .spec.heads = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .spec.rounds = 1, .spec.chunk = 1,
+                 .spec.length = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .spec.rounds = 1, .spec.chunk = 1,
+                 .spec.head_width = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .spec.rounds = 1, .spec.chunk = 1,
                  .k = {.act = {.dtype = LH_BF16}});
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .spec.rounds = 1, .spec.chunk = 1,
                  .v = {.act = {.dtype = LH_BF16}});
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
-                 .precision = LH_PRECISION_BF16, .q = {.act = {.dtype = LH_BF16}},
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .spec.rounds = 1, .spec.chunk = 1,
+                 .spec.precision = LH_PRECISION_BF16, .q = {.act = {.dtype = LH_BF16}},
                  .k = {.act = {.dtype = LH_BF16}});
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .spec.rounds = 1, .spec.chunk = 1,
                  .q = {.act = {.dtype = LH_BF16}}, .k = {.act = {.dtype = LH_BF16}},
                  .v = {.act = {.dtype = LH_BF16}});
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
-                 .precision = (lh_precision)3);
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .spec.rounds = 1, .spec.chunk = 1,
+                 .spec.precision = (lh_precision)3);
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .spec.rounds = 1, .spec.chunk = 1,
                  .out = {.act = {.dtype = LH_BF16}});
-    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .spec.rounds = 1, .spec.chunk = 1,
                  .dout = {.act = {.dtype = LH_BF16}});
 }
 

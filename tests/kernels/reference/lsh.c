@@ -68,40 +68,27 @@ void REFERENCE(lsh_sort)(const void *arguments) {
 
 /* ---- attention ---- */
 
-/* What both passes are told. */
-typedef struct lsh_tables {
-    int64_t heads, length, rounds, chunk;
-    bool any_bucket;
-    const int32_t *slot, *first;
-} lsh_tables;
-
-#define LSH_TABLES(args)                                                                           \
-    {                                                                                              \
-        (args)->heads, (args)->length, (args)->rounds, (args)->chunk, (args)->any_bucket,          \
-            (args)->slot, (args)->first                                                            \
-    }
-
-static bool lsh_sees(const lsh_tables *tables, int64_t pair, int64_t r, int64_t i, int64_t j) {
-    const int64_t at = (pair * tables->rounds + r) * tables->length;
-    const int64_t later = tables->slot[at + i] / tables->chunk,
-                  earlier = tables->slot[at + j] / tables->chunk;
-    if (tables->any_bucket) return j < i && (later == earlier || later == earlier + 1);
-    return tables->first[at + i] <= tables->slot[at + j] &&
-           tables->slot[at + j] < tables->slot[at + i];
+static bool lsh_sees(const lh_lsh_attention_spec *spec, int64_t pair, int64_t r, int64_t i,
+                     int64_t j) {
+    const int64_t at = (pair * spec->rounds + r) * spec->length;
+    const int64_t later = spec->slot[at + i] / spec->chunk,
+                  earlier = spec->slot[at + j] / spec->chunk;
+    if (spec->any_bucket) return j < i && (later == earlier || later == earlier + 1);
+    return spec->first[at + i] <= spec->slot[at + j] && spec->slot[at + j] < spec->slot[at + i];
 }
 
 /* The rounds in which i sees j. */
-static int64_t lsh_count(const lsh_tables *tables, int64_t pair, int64_t i, int64_t j) {
+static int64_t lsh_count(const lh_lsh_attention_spec *spec, int64_t pair, int64_t i, int64_t j) {
     int64_t count = 0;
-    for (int64_t r = 0; r < tables->rounds; r++)
-        count += lsh_sees(tables, pair, r, i, j);
+    for (int64_t r = 0; r < spec->rounds; r++)
+        count += lsh_sees(spec, pair, r, i, j);
     return count;
 }
 
 /* How often a key that is seen counts. */
-static int64_t lsh_times(const lsh_tables *tables, int64_t pair, int64_t i, int64_t j) {
-    const int64_t count = lsh_count(tables, pair, i, j);
-    return tables->any_bucket || count == 0 ? count : 1;
+static int64_t lsh_times(const lh_lsh_attention_spec *spec, int64_t pair, int64_t i, int64_t j) {
+    const int64_t count = lsh_count(spec, pair, i, j);
+    return spec->any_bucket || count == 0 ? count : 1;
 }
 
 /* Sizes and precision as products of head vectors want them. */
@@ -113,21 +100,22 @@ static lh_attention_spec lsh_box(int64_t batch, int64_t heads, int64_t head_widt
 
 /* The sum over rounds of exp(score - log N) is that of exp(score), once for each key seen, or of
  * any bucket once for each round. */
-static void attend_hashed(const lh_lsh_attention_forward_args *args, const lsh_tables *tables,
-                          int64_t b, int64_t h, int64_t i) {
-    const lh_attention_spec box = lsh_box(0, 0, args->head_width, args->precision);
-    const int64_t pair = b * args->heads + h;
+static void attend_hashed(const lh_lsh_attention_forward_args *args, int64_t b, int64_t h,
+                          int64_t i) {
+    const lh_lsh_attention_spec *spec = &args->spec;
+    const lh_attention_spec box = lsh_box(0, 0, spec->head_width, spec->precision);
+    const int64_t pair = b * spec->heads + h;
     const number *q = row_of(&args->q, b, i, h), *own = row_of(&args->v, b, i, h);
     number *out = row_of(&args->out, b, i, h);
-    number *lse = (number *)(void *)args->lse + pair * args->length + i;
+    number *lse = (number *)(void *)args->lse + pair * spec->length + i;
     number most = -(number)INFINITY, sum = 0;
-    for (int64_t j = 0; j < args->length; j++)
-        if (lsh_count(tables, pair, i, j) > 0)
+    for (int64_t j = 0; j < spec->length; j++)
+        if (lsh_count(spec, pair, i, j) > 0)
             most = larger(most, inner_rounded(&box, q, row_of(&args->k, b, j, h)));
-    for (int64_t d = 0; d < args->head_width; d++)
+    for (int64_t d = 0; d < spec->head_width; d++)
         out[d] = most == -(number)INFINITY ? own[d] : 0;
-    for (int64_t j = 0; j < args->length; j++) {
-        for (int64_t n = lsh_times(tables, pair, i, j); n > 0; n--) {
+    for (int64_t j = 0; j < spec->length; j++) {
+        for (int64_t n = lsh_times(spec, pair, i, j); n > 0; n--) {
             const number weight =
                 exp(inner_rounded(&box, q, row_of(&args->k, b, j, h)) - shift_of(most));
             sum += weight;
@@ -135,29 +123,29 @@ static void attend_hashed(const lh_lsh_attention_forward_args *args, const lsh_t
         }
     }
     *lse = sum == 0 ? -(number)INFINITY : most + log(sum);
-    for (int64_t d = 0; sum != 0 && d < args->head_width; d++)
+    for (int64_t d = 0; sum != 0 && d < spec->head_width; d++)
         out[d] /= sum;
 }
 
 void REFERENCE(lsh_attention_forward)(const void *arguments) {
     const lh_lsh_attention_forward_args *args = arguments;
-    const lsh_tables tables = LSH_TABLES(args);
-    for (int64_t b = 0; b < args->batch; b++)
-        for (int64_t h = 0; h < args->heads; h++)
-            for (int64_t i = 0; i < args->length; i++)
-                attend_hashed(args, &tables, b, h, i);
+    for (int64_t b = 0; b < args->spec.batch; b++)
+        for (int64_t h = 0; h < args->spec.heads; h++)
+            for (int64_t i = 0; i < args->spec.length; i++)
+                attend_hashed(args, b, h, i);
 }
 
-static void attend_hashed_back(const lh_lsh_attention_backward_args *args, const lsh_tables *tables,
-                               int64_t b, int64_t h, int64_t i) {
-    const lh_attention_spec box = lsh_box(0, 0, args->head_width, args->precision);
-    const int64_t pair = b * args->heads + h, width = args->head_width;
+static void attend_hashed_back(const lh_lsh_attention_backward_args *args, int64_t b, int64_t h,
+                               int64_t i) {
+    const lh_lsh_attention_spec *spec = &args->spec;
+    const lh_attention_spec box = lsh_box(0, 0, spec->head_width, spec->precision);
+    const int64_t pair = b * spec->heads + h, width = spec->head_width;
     const number *q = row_of(&args->q, b, i, h), *dout = row_of(&args->dout, b, i, h);
-    const number lse = ((const number *)(const void *)args->lse)[pair * args->length + i];
+    const number lse = ((const number *)(const void *)args->lse)[pair * spec->length + i];
     const number delta = inner(dout, row_of(&args->out, b, i, h), width);
     if (lse == -(number)INFINITY) add_scaled(&args->dv, b, i, h, 1, dout, width);
-    for (int64_t j = 0; j < args->length; j++) {
-        for (int64_t n = lsh_times(tables, pair, i, j); n > 0; n--) {
+    for (int64_t j = 0; j < spec->length; j++) {
+        for (int64_t n = lsh_times(spec, pair, i, j); n > 0; n--) {
             const number *k = row_of(&args->k, b, j, h), *v = row_of(&args->v, b, j, h);
             const number weight = exp(inner_rounded(&box, q, k) - shift_of(lse));
             const number dscore = weight * (inner_rounded(&box, dout, v) - delta);
@@ -170,14 +158,13 @@ static void attend_hashed_back(const lh_lsh_attention_backward_args *args, const
 
 void REFERENCE(lsh_attention_backward)(const void *arguments) {
     const lh_lsh_attention_backward_args *args = arguments;
-    const lsh_tables tables = LSH_TABLES(args);
     const lh_attention_spec box =
-        lsh_box(args->batch, args->heads, args->head_width, args->precision);
-    if (args->dq_write == LH_SET) clear_view(&box, &args->dq, args->length);
-    if (args->dk_write == LH_SET) clear_view(&box, &args->dk, args->length);
-    if (args->dv_write == LH_SET) clear_view(&box, &args->dv, args->length);
-    for (int64_t b = 0; b < args->batch; b++)
-        for (int64_t h = 0; h < args->heads; h++)
-            for (int64_t i = 0; i < args->length; i++)
-                attend_hashed_back(args, &tables, b, h, i);
+        lsh_box(args->spec.batch, args->spec.heads, args->spec.head_width, args->spec.precision);
+    if (args->dq_write == LH_SET) clear_view(&box, &args->dq, args->spec.length);
+    if (args->dk_write == LH_SET) clear_view(&box, &args->dk, args->spec.length);
+    if (args->dv_write == LH_SET) clear_view(&box, &args->dv, args->spec.length);
+    for (int64_t b = 0; b < args->spec.batch; b++)
+        for (int64_t h = 0; h < args->spec.heads; h++)
+            for (int64_t i = 0; i < args->spec.length; i++)
+                attend_hashed_back(args, b, h, i);
 }
