@@ -158,10 +158,10 @@ typedef struct lh_recurrence {
 lh_tensor *lh_encode_recurrence(lh_tape *tape, const lh_recurrence *recurrence, const lh_keys *keys,
                                 int key_count, lh_tensor *attended);
 
-/* q [batch][queries][heads][head_width]; k, v [batch][capacity][heads * head_width] rings, count
- * i32 [batch]. */
-lh_tensor *lh_attend_nearest(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v,
-                             lh_tensor *count, lh_tensor *head_scale, int64_t top);
+/* The kernel knn_attention: q [batch][queries][heads][head_width]; k, v [batch][capacity][heads *
+ * head_width] rings, count i32 [batch]. */
+lh_tensor *lh_attend_knn(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, lh_tensor *count,
+                         lh_tensor *head_scale, int64_t top);
 
 /* Locality-sensitive hashing: how tokens are told apart. */
 typedef struct lh_lsh {

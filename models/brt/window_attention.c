@@ -111,9 +111,9 @@ static lh_tensor *read_memory(const lh_window_attention *layer, const lh_block_c
     lh_tape *tape = lh_pass_tape(pass);
     lh_tensor *scale = config->normalize ? lh_pass_param(pass, layer->scale) : NULL;
     if (!config->normalize) q = lh_scale(tape, q, 1.0 / sqrt((double)config->head_width));
-    return lh_attend_nearest(tape, q, lh_pass_state(pass, layer->memory_keys),
-                             lh_pass_state(pass, layer->memory_values),
-                             lh_pass_ring_count(pass, layer->memory_keys), scale, config->top);
+    return lh_attend_knn(tape, q, lh_pass_state(pass, layer->memory_keys),
+                         lh_pass_state(pass, layer->memory_values),
+                         lh_pass_ring_count(pass, layer->memory_keys), scale, config->top);
 }
 
 /* local + sigmoid(b_h) * (memory - local), head by head. */

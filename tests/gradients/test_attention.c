@@ -184,7 +184,7 @@ TEST(values_that_are_the_keys) {
 static lh_tensor *run_nearest(check_bench *b, void *context) {
     (void)context;
     lh_tensor **x = b->input;
-    return lh_attend_nearest(b->tape, x[0], x[1], x[2], x[4], x[3], 3);
+    return lh_attend_knn(b->tape, x[0], x[1], x[2], x[4], x[3], 3);
 }
 
 TEST(nearest_neighbours) {

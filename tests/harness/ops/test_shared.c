@@ -193,7 +193,7 @@ static lh_tensor *nearest(bench *b) {
         held[i] = (real)(i % 5) - 2;
     lh_tensor *memory = lh_reals(b->tape, SHAPE(1, SIDE, SIDE), held);
     lh_tensor *q = WHOLE(b, 1, SIDE, 2, SIDE / 2);
-    return lh_attend_nearest(b->tape, q, memory, memory, count, PART(b, 2, 2), SIDE);
+    return lh_attend_knn(b->tape, q, memory, memory, count, PART(b, 2, 2), SIDE);
 }
 
 static lh_tensor *loss(bench *b) {
@@ -226,7 +226,7 @@ static const op ops[] = {{"sums", sums},
                          {"decay_scan of slices", scan_of_slices},
                          {"delta_rule", delta_rule},
                          {"recurrence", recurrence},
-                         {"attend_nearest", nearest},
+                         {"attend_knn", nearest},
                          {"linear_cross_entropy", loss}};
 
 /* ---- the check ---- */

@@ -3,7 +3,7 @@
 
 enum { QUERY, HEAD_SCALE, KEYS, VALUES, INDEX, WEIGHT, SAVED };
 
-static lh_status nearest_backward(lh_tape *tape, lh_node *node) {
+static lh_status knn_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *const *t = node->saved;
     lh_knn_attention_backward_args args = *(const lh_knn_attention_backward_args *)node->args;
     args.head_scale = t[HEAD_SCALE] != NULL ? lh_tensor_real(t[HEAD_SCALE]) : NULL;
@@ -33,13 +33,12 @@ static bool fits(const lh_tensor *q, const lh_tensor *k, const lh_tensor *v, con
            (head_scale == NULL || lh_tensor_count(head_scale) == q->shape[2]);
 }
 
-lh_tensor *lh_attend_nearest(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v,
-                             lh_tensor *count, lh_tensor *head_scale, int64_t top) {
+lh_tensor *lh_attend_knn(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, lh_tensor *count,
+                         lh_tensor *head_scale, int64_t top) {
     q = lh_convert(tape, q, LH_REAL);
     if (q == NULL || k == NULL || v == NULL || count == NULL) return NULL;
     if (!fits(q, k, v, count, head_scale)) {
-        return LH_OP_FAIL("attend_nearest: queries %s, memory %s", lh_shape_text(q),
-                          lh_shape_text(k));
+        return LH_OP_FAIL("attend_knn: queries %s, memory %s", lh_shape_text(q), lh_shape_text(k));
     }
     const int64_t chosen[] = {q->shape[0], q->shape[1], q->shape[2], top};
     lh_tensor *t[SAVED] = {[QUERY] = q, [HEAD_SCALE] = head_scale, [KEYS] = k, [VALUES] = v};
@@ -70,8 +69,8 @@ lh_tensor *lh_attend_nearest(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tenso
                                                  .top = top};
     /* Scores against the whole memory, then a mix of `top` values. */
     lh_tape_count_flops(tape, 2.0 * (double)lh_tensor_count(q) * (double)(args.capacity + top));
-    const lh_record record = {.op = "attend_nearest",
-                              .backward = nearest_backward,
+    const lh_record record = {.op = "attend_knn",
+                              .backward = knn_backward,
                               .at_once = true,
                               LH_INPUTS(q, head_scale),
                               LH_OUTPUTS(y),
