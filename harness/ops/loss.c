@@ -222,34 +222,33 @@ static lh_tensor *finish(lh_tape *tape, const head_loss *h, lh_tensor *const *in
     return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), reduce, &args), loss, &record);
 }
 
-lh_tensor *lh_linear_cross_entropy(lh_tape *tape, lh_tensor *hidden, lh_tensor *weight,
-                                   lh_tensor *bias, double scale, lh_tensor *target,
-                                   lh_tensor *weights, double gradient_scale, int64_t chunk,
-                                   lh_loss_sums *sums) {
+lh_tensor *lh_linear_cross_entropy(lh_tape *tape, const lh_cross_entropy *head, lh_tensor *hidden) {
     const lh_tensor *given = hidden;
+    lh_tensor *weight = head->weight;
     hidden = lh_convert(tape, hidden, LH_REAL);
-    if (hidden == NULL || weight == NULL || target == NULL) return NULL;
-    lh_tensor *const inputs[] = {hidden, weight, bias};
+    if (hidden == NULL || weight == NULL || head->target == NULL) return NULL;
+    lh_tensor *const inputs[] = {hidden, weight, head->bias};
     head_loss h = {.rows = lh_row_count(hidden),
                    .width = weight->rank == 2 ? weight->shape[1] : 0,
                    .vocabulary = weight->rank == 2 ? weight->shape[0] : 0,
-                   .scale = scale,
+                   .scale = head->scale,
                    .differentiate = lh_tape_wants(tape, inputs, 3),
                    .hidden = hidden,
                    .weight = weight,
-                   .bias = bias,
-                   .target = target,
-                   .weights = weights};
+                   .bias = head->bias,
+                   .target = head->target,
+                   .weights = head->weights};
     if (!fits(&h)) {
         return LH_OP_FAIL("linear_cross_entropy: hidden %s, weight %s, target %s",
-                          lh_shape_text(hidden), lh_shape_text(weight), lh_shape_text(target));
+                          lh_shape_text(hidden), lh_shape_text(weight),
+                          lh_shape_text(head->target));
     }
-    h.chunk = chosen_chunk(tape, chunk, h.rows, h.vocabulary);
+    h.chunk = chosen_chunk(tape, head->chunk, h.rows, h.vocabulary);
     const lh_scope scope = lh_scope_open(tape);
     lh_tensor *loss = NULL;
-    if (allocate(tape, &h, given, gradient_scale) && run_chunks(tape, &h) == LH_OK &&
-        (sums == NULL || fill_sums(tape, &h, sums) == LH_OK)) {
-        loss = finish(tape, &h, inputs, gradient_scale);
+    if (allocate(tape, &h, given, head->gradient_scale) && run_chunks(tape, &h) == LH_OK &&
+        (head->sums == NULL || fill_sums(tape, &h, head->sums) == LH_OK)) {
+        loss = finish(tape, &h, inputs, head->gradient_scale);
     }
     lh_tape_count_flops(tape, 2.0 * (double)h.rows * (double)h.width * (double)h.vocabulary);
     return lh_scope_close(tape, scope, loss);

@@ -182,11 +182,18 @@ double lh_lsh_flops(const lh_lsh *lsh, int64_t length, int64_t head_width);
 lh_tensor *lh_attend_lsh(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tensor *k,
                          lh_tensor *v);
 
-/* ProbSparse self-attention (lh_prob_attention_spec): q, k, v [batch][length][heads][head_width].
- * Which keys are sampled is drawn anew in every pass and replayed in a recompute. *chosen becomes
- * the chosen queries, i32 [batch][heads][top], rising. */
-lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, double scale,
-                          bool causal, int64_t samples, int64_t top, lh_tensor **chosen);
+/* ProbSparse self-attention (lh_prob_attention_spec): what it has beside its operands. */
+typedef struct lh_prob {
+    double scale;
+    bool causal;
+    int64_t samples, top; /* keys that measure a query; queries that are chosen */
+} lh_prob;
+
+/* q, k, v [batch][length][heads][head_width]. Which keys are sampled is drawn anew in every pass
+ * and replayed in a recompute. *chosen becomes the chosen queries, i32 [batch][heads][top], rising.
+ */
+lh_tensor *lh_attend_prob(lh_tape *tape, const lh_prob *prob, lh_tensor *q, lh_tensor *k,
+                          lh_tensor *v, lh_tensor **chosen);
 
 /* Which tokens have the `top` largest scores [any shape][length] -> i32 [any shape][top], rising,
  * of equals the lower ones. Each run of `group` rows of scores has tokens of its own, which lie one
@@ -228,16 +235,23 @@ typedef struct lh_loss_sums {
                                  without a wrong answer */
 } lh_loss_sums;
 
+/* A head over a vocabulary and what its cross-entropy is against. */
+typedef struct lh_cross_entropy {
+    lh_tensor *weight;  /* [vocabulary][width] */
+    lh_tensor *bias;    /* optional [vocabulary] */
+    double scale;       /* of the logits */
+    lh_tensor *target;  /* i32 [...] */
+    lh_tensor *weights; /* optional real [...] */
+    double gradient_scale;
+    int64_t chunk;      /* rows at a time; 0: chosen from the vocabulary */
+    lh_loss_sums *sums; /* optional: filled, which synchronises */
+} lh_cross_entropy;
+
 /* Fused head and loss: logits = scale * (hidden weight^T + bias), softmax cross-entropy against
- * target, `chunk` rows at a time so that all logits never exist together (0: chosen from the
- * vocabulary). hidden [...][width], weight [vocabulary][width], bias optional [vocabulary], target
- * i32 [...], weights optional real [...]. Returns the shape-[] loss: sum of nats * gradient_scale.
- * When recording, the gradients of hidden and weight are computed in the forward pass. sums,
- * optional, is filled (synchronises). */
-lh_tensor *lh_linear_cross_entropy(lh_tape *tape, lh_tensor *hidden, lh_tensor *weight,
-                                   lh_tensor *bias, double scale, lh_tensor *target,
-                                   lh_tensor *weights, double gradient_scale, int64_t chunk,
-                                   lh_loss_sums *sums);
+ * target, `chunk` rows at a time so that all logits never exist together. hidden [...][width].
+ * Returns the shape-[] loss: sum of nats * gradient_scale. When recording, the gradients of hidden
+ * and weight are computed in the forward pass. */
+lh_tensor *lh_linear_cross_entropy(lh_tape *tape, const lh_cross_entropy *head, lh_tensor *hidden);
 
 /* Mean-square and mean-absolute sums are made of lh_subtract, lh_unary and lh_sum_all. */
 

@@ -34,30 +34,31 @@ static double flops_of(const lh_prob_attention_spec *spec, int64_t samples) {
     return 2.0 * pairs * (double)(spec->batch * spec->heads * spec->head_width);
 }
 
-lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, double scale,
-                          bool causal, int64_t samples, int64_t top, lh_tensor **chosen) {
+lh_tensor *lh_attend_prob(lh_tape *tape, const lh_prob *prob, lh_tensor *q, lh_tensor *k,
+                          lh_tensor *v, lh_tensor **chosen) {
     lh_tensor *t[SAVED] = {lh_convert(tape, q, LH_REAL), lh_convert(tape, k, LH_REAL),
                            lh_convert(tape, v, LH_REAL)};
     if (t[QUERY] == NULL || t[KEY] == NULL || t[VALUE] == NULL) return NULL;
-    if (q->rank != 4 || !lh_tensor_same_shape(q, k) || !lh_tensor_same_shape(q, v) || top < 0 ||
-        top > q->shape[1] || samples < 1)
+    if (q->rank != 4 || !lh_tensor_same_shape(q, k) || !lh_tensor_same_shape(q, v) ||
+        prob->top < 0 || prob->top > q->shape[1] || prob->samples < 1)
         return LH_OP_FAIL("attend_prob: queries %s, keys %s, values %s, the top %lld",
-                          lh_shape_text(q), lh_shape_text(k), lh_shape_text(v), (long long)top);
+                          lh_shape_text(q), lh_shape_text(k), lh_shape_text(v),
+                          (long long)prob->top);
     lh_tensor *key = lh_tape_random_key(tape);
     const lh_prob_attention_spec spec = {.batch = q->shape[0],
                                          .heads = q->shape[2],
                                          .length = q->shape[1],
                                          .head_width = q->shape[3],
-                                         .top = top,
-                                         .causal = causal,
-                                         .scale = (real)scale};
-    const int64_t shape[] = {spec.batch, spec.heads, top};
+                                         .top = prob->top,
+                                         .causal = prob->causal,
+                                         .scale = (real)prob->scale};
+    const int64_t shape[] = {spec.batch, spec.heads, prob->top};
     t[OUT] = lh_tape_new_like(tape, t[QUERY]);
     t[CHOSEN] = *chosen = lh_tape_new(tape, LH_I32, 3, shape);
     t[LSE] = lh_tape_new(tape, LH_REAL, 3, shape);
     if (key == NULL || t[OUT] == NULL || t[CHOSEN] == NULL || t[LSE] == NULL) return NULL;
     const lh_prob_attention_forward_args args = {.spec = spec,
-                                                 .samples = samples,
+                                                 .samples = prob->samples,
                                                  .key = lh_tensor_random_key(key),
                                                  .q = lh_heads_of(t[QUERY]),
                                                  .k = lh_heads_of(t[KEY]),
@@ -65,7 +66,7 @@ lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *
                                                  .out = lh_heads_of(t[OUT]),
                                                  .chosen = lh_tensor_integer(t[CHOSEN]),
                                                  .lse = lh_tensor_real(t[LSE])};
-    lh_tape_count_flops(tape, flops_of(&spec, samples));
+    lh_tape_count_flops(tape, flops_of(&spec, prob->samples));
     const lh_record record = {.op = "attend_prob",
                               .backward = prob_backward,
                               .input = t,

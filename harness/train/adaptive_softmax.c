@@ -126,8 +126,14 @@ static lh_tensor *group_loss(lh_tape *tape, const lh_output *output, lh_tensor *
     lh_tensor *target = lh_integers(tape, 1, &g->count, same != NULL ? same : g->target);
     free(same);
     hidden = narrow(tape, lh_gather(tape, hidden, place), words);
-    return lh_linear_cross_entropy(tape, hidden, words.weight, words.bias, output->logit_scale,
-                                   target, weights, gradient_scale, 0, sums);
+    const lh_cross_entropy head = {.weight = words.weight,
+                                   .bias = words.bias,
+                                   .scale = output->logit_scale,
+                                   .target = target,
+                                   .weights = weights,
+                                   .gradient_scale = gradient_scale,
+                                   .sums = sums};
+    return lh_linear_cross_entropy(tape, &head, hidden);
 }
 
 /* Adds a group's two softmaxes, or the frequent words' one (cluster -1), to *loss. */

@@ -85,9 +85,14 @@ lh_status lh_loss_forward(lh_tape *tape, const lh_output *output, const lh_batch
         *loss = lh_adaptive_cross_entropy(tape, output, batch, gradient_scale, sums);
         return *loss != NULL ? LH_OK : lh_failed();
     }
-    *loss = lh_linear_cross_entropy(tape, output->hidden, output->head_weight, output->head_bias,
-                                    output->logit_scale, batch->target, batch->weights,
-                                    gradient_scale, 0, sums);
+    const lh_cross_entropy head = {.weight = output->head_weight,
+                                   .bias = output->head_bias,
+                                   .scale = output->logit_scale,
+                                   .target = batch->target,
+                                   .weights = batch->weights,
+                                   .gradient_scale = gradient_scale,
+                                   .sums = sums};
+    *loss = lh_linear_cross_entropy(tape, &head, output->hidden);
     return *loss != NULL ? LH_OK : lh_failed();
 }
 

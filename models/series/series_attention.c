@@ -89,9 +89,11 @@ static int64_t sparse_count(const lh_series_attention *layer, int64_t length) {
 static lh_tensor *attend_by_kind(const lh_series_attention *layer, lh_tape *tape,
                                  lh_attention *attention, lh_tensor *q, lh_tensor **chosen) {
     const int64_t length = q->shape[1], count = sparse_count(layer, length);
-    if (layer->kind == LH_SERIES_PROB)
-        return lh_attend_prob(tape, q, attention->keys[0].k, attention->keys[0].v, attention->scale,
-                              layer->masked, count, count, chosen);
+    if (layer->kind == LH_SERIES_PROB) {
+        const lh_prob prob = {
+            .scale = attention->scale, .causal = layer->masked, .samples = count, .top = count};
+        return lh_attend_prob(tape, &prob, q, attention->keys[0].k, attention->keys[0].v, chosen);
+    }
     if (layer->kind == LH_SERIES_LOG && hide_distances(layer, tape, length, attention) != LH_OK)
         return NULL;
     return lh_attend(tape, attention, q);

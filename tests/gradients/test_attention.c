@@ -106,10 +106,9 @@ TEST(slices_of_shared_keys) {
 
 /* The choice of queries is no function to differentiate: none is near another at these inputs. */
 static lh_tensor *run_prob(check_bench *b, void *context) {
-    const bool *causal = context;
+    const lh_prob prob = {.scale = 0.5, .causal = *(const bool *)context, .samples = 4, .top = 3};
     lh_tensor *chosen = NULL;
-    return lh_attend_prob(b->tape, b->input[0], b->input[1], b->input[2], 0.5, *causal, 4, 3,
-                          &chosen);
+    return lh_attend_prob(b->tape, &prob, b->input[0], b->input[1], b->input[2], &chosen);
 }
 
 TEST(prob_sparse) {
@@ -131,12 +130,13 @@ typedef enum shared_op { PLAIN, PROB, LSH, SHARED_OPS } shared_op;
 
 static lh_tensor *run_shared(check_bench *b, void *context) {
     const lh_lsh lsh = {.rounds = 1, .chunk = 16, .any_bucket = true};
+    const lh_prob prob = {.scale = 0.5, .samples = 4, .top = 3};
     lh_tensor *x = b->input[0], *chosen = NULL;
     lh_attention attention = LH_ATTENTION;
     attention.keys[attention.key_count++] = (lh_keys){.k = x, .v = x};
     switch (*(const shared_op *)context) {
     case PROB:
-        return lh_attend_prob(b->tape, x, x, x, 0.5, false, 4, 3, &chosen);
+        return lh_attend_prob(b->tape, &prob, x, x, x, &chosen);
     case LSH:
         return lh_attend_lsh(b->tape, &lsh, x, x, x);
     case PLAIN:

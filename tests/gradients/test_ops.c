@@ -362,8 +362,14 @@ TEST(top_tokens_of_groups) {
 
 static lh_tensor *run_loss(check_bench *b, void *context) {
     const int64_t chunk = *(const int64_t *)context;
-    return lh_linear_cross_entropy(b->tape, b->input[0], b->input[1], b->input[2], 0.7, b->input[3],
-                                   b->input[4], 1.3, chunk, NULL);
+    const lh_cross_entropy head = {.weight = b->input[1],
+                                   .bias = b->input[2],
+                                   .scale = 0.7,
+                                   .target = b->input[3],
+                                   .weights = b->input[4],
+                                   .gradient_scale = 1.3,
+                                   .chunk = chunk};
+    return lh_linear_cross_entropy(b->tape, &head, b->input[0]);
 }
 
 TEST(cross_entropy_in_chunks) {

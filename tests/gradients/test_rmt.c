@@ -21,10 +21,13 @@ static bool reaches_start(const char *options, int predicted) {
     if (!CHECK(bench_open(&bench, "rmt", options, ROWS))) return false;
     lh_tape_begin(bench.tape, true, 3, 1);
     if (bench_forward(&bench, TOKENS, tokens, fresh, true, &out) == NULL) return false;
-    lh_tensor *loss =
-        lh_linear_cross_entropy(bench.tape, out.hidden, out.head_weight, out.head_bias,
-                                out.logit_scale, bench_integers(&bench, TOKENS, tokens),
-                                lh_reals(bench.tape, 2, shape, weights), 1.0, 0, NULL);
+    const lh_cross_entropy head = {.weight = out.head_weight,
+                                   .bias = out.head_bias,
+                                   .scale = out.logit_scale,
+                                   .target = bench_integers(&bench, TOKENS, tokens),
+                                   .weights = lh_reals(bench.tape, 2, shape, weights),
+                                   .gradient_scale = 1};
+    lh_tensor *loss = lh_linear_cross_entropy(bench.tape, &head, out.hidden);
     CHECK_OK(lh_tape_backward(bench.tape, loss));
     const lh_params *params = bench.model->params;
     const lh_tensor *flowed =

@@ -236,10 +236,14 @@ TEST_UNUSED static lh_tensor *bench_loss(model_bench *bench, const lh_output *ou
         (void)lh_loss_forward(bench->tape, out, &batch, 1 / scale, &loss, NULL);
         return loss;
     }
-    if (out->head_weight != NULL)
-        return lh_linear_cross_entropy(bench->tape, out->hidden, out->head_weight, out->head_bias,
-                                       out->logit_scale, bench_integers(bench, length, target),
-                                       NULL, scale, 0, NULL);
+    if (out->head_weight != NULL) {
+        const lh_cross_entropy head = {.weight = out->head_weight,
+                                       .bias = out->head_bias,
+                                       .scale = out->logit_scale,
+                                       .target = bench_integers(bench, length, target),
+                                       .gradient_scale = scale};
+        return lh_linear_cross_entropy(bench->tape, &head, out->hidden);
+    }
     if (out->hidden == NULL) return NULL;
     for (int64_t i = 0; i < lh_tensor_count(out->hidden) && i < 256; ++i)
         values[i] = (real)(0.1 * target[i % (bench->rows * length)]);

@@ -158,9 +158,7 @@ static int64_t peak_of_step(const char *options, int64_t length) {
             lh_pool_reset_peak(bench.pool);
             lh_tape_begin(bench.tape, true, 1, 0);
             (void)bench_forward(&bench, length, tokens, starts, true, &out);
-            lh_tensor *loss = lh_linear_cross_entropy(
-                bench.tape, out.hidden, out.head_weight, out.head_bias, 1,
-                bench_integers(&bench, length, target), NULL, 1.0 / (double)length, 0, NULL);
+            lh_tensor *loss = bench_loss(&bench, &out, length, target, 1.0 / (double)length);
             CHECK_OK(lh_tape_backward(bench.tape, loss));
             CHECK_OK(lh_state_commit(bench.state));
             bytes = lh_pool_get_stats(bench.pool).peak_bytes - before;

@@ -64,9 +64,7 @@ static bool train_step(const char *options, int64_t length, outcome *out) {
         if (hidden == NULL) break;
         out->values = lh_tensor_count(hidden);
         memcpy(out->hidden, lh_tensor_real(hidden), (size_t)out->values * sizeof(real));
-        lh_tensor *loss = lh_linear_cross_entropy(
-            bench.tape, forward.hidden, forward.head_weight, forward.head_bias, 1,
-            bench_integers(&bench, length, target), NULL, 1.0 / (double)length, 0, NULL);
+        lh_tensor *loss = bench_loss(&bench, &forward, length, target, 1.0 / (double)length);
         good = CHECK_OK(lh_tape_backward(bench.tape, loss));
         out->peak_bytes = lh_pool_get_stats(bench.pool).peak_bytes - before;
     }

@@ -52,9 +52,7 @@ static bool train_step(const char *options, outcome *out) {
         const lh_tensor *hidden = bench_forward(&bench, LENGTH, tokens, starts, true, &forward);
         if (hidden == NULL) break;
         memcpy(out->hidden, lh_tensor_real(hidden), sizeof out->hidden);
-        lh_tensor *loss = lh_linear_cross_entropy(
-            bench.tape, forward.hidden, forward.head_weight, forward.head_bias, 1,
-            bench_integers(&bench, LENGTH, tokens), NULL, 1.0 / (ROWS * LENGTH), 0, NULL);
+        lh_tensor *loss = bench_loss(&bench, &forward, LENGTH, tokens, 1.0 / (ROWS * LENGTH));
         good = CHECK_OK(lh_tape_backward(bench.tape, loss)) &&
                CHECK_OK(lh_params_settle_gradients(bench.model->params));
         out->peak_bytes = lh_pool_get_stats(bench.pool).peak_bytes - before;

@@ -199,7 +199,13 @@ static lh_tensor *nearest(bench *b) {
 static lh_tensor *loss(bench *b) {
     lh_tensor *target = lh_integers(b->tape, SHAPE(SIDE), (const int32_t[SIDE]){2, 0, 3, 1});
     lh_tensor *hidden = SQUARE(b), *weight = SQUARE(b);
-    return lh_linear_cross_entropy(b->tape, hidden, weight, ROW(b), 1, target, NULL, 1, 2, NULL);
+    const lh_cross_entropy head = {.weight = weight,
+                                   .bias = ROW(b),
+                                   .scale = 1,
+                                   .target = target,
+                                   .gradient_scale = 1,
+                                   .chunk = 2};
+    return lh_linear_cross_entropy(b->tape, &head, hidden);
 }
 
 typedef struct op {
