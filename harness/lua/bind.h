@@ -65,6 +65,22 @@ const char *lh_lua_field(lua_State *lua, int index, const char *name);
  * has more than `most`. */
 int64_t lh_lua_count(lua_State *lua, int index, int64_t most);
 
+/* Fields of the table at the top of the stack; of a NULL text there is none, and neither of a
+ * number that has to be known and is not (NaN). */
+void lh_lua_set_text(lua_State *lua, const char *name, const char *value);
+void lh_lua_set_integer(lua_State *lua, const char *name, int64_t value);
+void lh_lua_set_number(lua_State *lua, const char *name, double value);
+void lh_lua_set_known_number(lua_State *lua, const char *name, double value);
+void lh_lua_set_flag(lua_State *lua, const char *name, bool value);
+void lh_lua_set_hex(lua_State *lua, const char *name, uint64_t value);
+
+/* Sets field `name` to an array of the texts, which end with NULL; an empty one when there are
+ * none. */
+void lh_lua_set_texts(lua_State *lua, const char *name, const char *const *texts);
+
+/* Pushes 16 hexadecimal digits. */
+void lh_lua_push_hex(lua_State *lua, uint64_t value);
+
 /* The table at `index` as what a task tells a model; sizes that it lacks are 0. */
 lh_model_setup lh_lua_setup(lua_State *lua, int index);
 

@@ -5,11 +5,6 @@
 #include "harness/bench/step_cost.h"
 #include "harness/lua/bind.h"
 
-static void set_text(lua_State *lua, const char *name, const char *value) {
-    lua_pushstring(lua, value);
-    lua_setfield(lua, -2, name);
-}
-
 static void push_call(lua_State *lua, const lh_ledger_call *call) {
     static const char *const classes[LH_COST_CLASSES] = {
         [LH_COST_STREAM] = "stream",       [LH_COST_PRODUCT] = "product",
@@ -27,26 +22,21 @@ static void push_call(lua_State *lua, const lh_ledger_call *call) {
                    {"written", offsetof(lh_cost, written)},
                    {"serial", offsetof(lh_cost, serial)}};
     lua_createtable(lua, 0, 9);
-    set_text(lua, "kernel", lh_kernel_name(call->kernel));
-    set_text(lua, "class", classes[call->cost.kind]);
-    set_text(lua, "precision", precisions[call->cost.precision]);
-    lua_pushinteger(lua, call->cost.launches);
-    lua_setfield(lua, -2, "launches");
+    lh_lua_set_text(lua, "kernel", lh_kernel_name(call->kernel));
+    lh_lua_set_text(lua, "class", classes[call->cost.kind]);
+    lh_lua_set_text(lua, "precision", precisions[call->cost.precision]);
+    lh_lua_set_integer(lua, "launches", call->cost.launches);
     for (size_t i = 0; i < sizeof amounts / sizeof *amounts; ++i) {
         const char *at = (const char *)&call->cost + amounts[i].offset;
-        lua_pushnumber(lua, *(const double *)(const void *)at);
-        lua_setfield(lua, -2, amounts[i].name);
+        lh_lua_set_number(lua, amounts[i].name, *(const double *)(const void *)at);
     }
 }
 
 static void push_cost(lua_State *lua, const lh_step_cost *cost) {
     lua_newtable(lua);
-    lua_pushinteger(lua, cost->tokens);
-    lua_setfield(lua, -2, "tokens");
-    lua_pushnumber(lua, cost->model_flops);
-    lua_setfield(lua, -2, "model_flops");
-    lua_pushinteger(lua, cost->peak_bytes);
-    lua_setfield(lua, -2, "peak_bytes");
+    lh_lua_set_integer(lua, "tokens", cost->tokens);
+    lh_lua_set_number(lua, "model_flops", cost->model_flops);
+    lh_lua_set_integer(lua, "peak_bytes", cost->peak_bytes);
     lua_createtable(lua, (int)cost->ledger.count, 0);
     for (int64_t i = 0; i < cost->ledger.count; ++i) {
         push_call(lua, &cost->ledger.call[i]);

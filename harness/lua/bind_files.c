@@ -298,10 +298,8 @@ static lh_status digest_kept(const char *path, uint64_t *digest) {
 /* file_digest(path) -> 16 hexadecimal digits of the file's content; kept (datasets/digest.h). */
 static int file_digest(lua_State *lua) {
     uint64_t digest = 0;
-    char hex[17];
     lh_lua_check(lua, digest_kept(luaL_checkstring(lua, 1), &digest));
-    (void)snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
-    lua_pushstring(lua, hex);
+    lh_lua_push_hex(lua, digest);
     return 1;
 }
 

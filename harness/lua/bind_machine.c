@@ -21,35 +21,25 @@
 #include "harness/run/machine.h"
 #include "harness/train/interrupt.h"
 
-static void set_text(lua_State *lua, const char *name, const char *value) {
-    lua_pushstring(lua, value);
-    lua_setfield(lua, -2, name);
-}
-
-static void set_integer(lua_State *lua, const char *name, int64_t value) {
-    lua_pushinteger(lua, value);
-    lua_setfield(lua, -2, name);
-}
-
 /* machine() -> {cpu, host, system, blas, kernels, cores, threads, memory_bytes, version, dirty,
  * compiler, compiler_flags, share}. */
 static int machine(lua_State *lua) {
     lh_machine m = {0};
     lh_lua_check(lua, lh_machine_describe(&m));
     lua_newtable(lua);
-    set_text(lua, "cpu", m.cpu);
-    set_text(lua, "host", m.host);
-    set_text(lua, "system", m.system);
-    set_text(lua, "blas", m.blas);
-    set_text(lua, "kernels", m.kernels);
-    set_text(lua, "version", lh_version());
-    set_text(lua, "dirty", lh_version_dirty());
-    set_text(lua, "compiler", lh_compiler());
-    set_text(lua, "compiler_flags", lh_compiler_flags());
-    set_text(lua, "share", lh_share_folder());
-    set_integer(lua, "cores", m.cores);
-    set_integer(lua, "threads", m.threads);
-    set_integer(lua, "memory_bytes", m.memory_bytes);
+    lh_lua_set_text(lua, "cpu", m.cpu);
+    lh_lua_set_text(lua, "host", m.host);
+    lh_lua_set_text(lua, "system", m.system);
+    lh_lua_set_text(lua, "blas", m.blas);
+    lh_lua_set_text(lua, "kernels", m.kernels);
+    lh_lua_set_text(lua, "version", lh_version());
+    lh_lua_set_text(lua, "dirty", lh_version_dirty());
+    lh_lua_set_text(lua, "compiler", lh_compiler());
+    lh_lua_set_text(lua, "compiler_flags", lh_compiler_flags());
+    lh_lua_set_text(lua, "share", lh_share_folder());
+    lh_lua_set_integer(lua, "cores", m.cores);
+    lh_lua_set_integer(lua, "threads", m.threads);
+    lh_lua_set_integer(lua, "memory_bytes", m.memory_bytes);
     return 1;
 }
 
@@ -178,8 +168,7 @@ static int lsh_rate(lua_State *lua) {
                   {"order", rate.order}};
     lua_newtable(lua);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
-        lua_pushnumber(lua, fields[i].value);
-        lua_setfield(lua, -2, fields[i].name);
+        lh_lua_set_number(lua, fields[i].name, fields[i].value);
     }
     return 1;
 }
@@ -332,8 +321,7 @@ static int weights_texts(lua_State *lua) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         char key[64];
         (void)snprintf(key, sizeof key, "longhaul.%s", names[i]);
-        lua_pushstring(lua, lh_safetensors_metadata(file, key));
-        lua_setfield(lua, -2, names[i]);
+        lh_lua_set_text(lua, names[i], lh_safetensors_metadata(file, key));
     }
     lh_safetensors_close(file);
     return 1;

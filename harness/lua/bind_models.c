@@ -14,16 +14,6 @@
 #include "harness/train/adapter.h"
 #include "harness/train/evaluate.h"
 
-static void set_text(lua_State *lua, const char *name, const char *value) {
-    lua_pushstring(lua, value);
-    lua_setfield(lua, -2, name);
-}
-
-static void set_number(lua_State *lua, const char *name, double value) {
-    lua_pushnumber(lua, value);
-    lua_setfield(lua, -2, name);
-}
-
 /* Sets field "published_names" to an array of {published, own or nil, lies}, where the model has
  * some. */
 static void set_published_names(lua_State *lua, const lh_tensor_name *names) {
@@ -38,9 +28,9 @@ static void set_published_names(lua_State *lua, const lh_tensor_name *names) {
     lua_newtable(lua);
     for (int i = 0; names[i].published != NULL; ++i) {
         lua_newtable(lua);
-        set_text(lua, "published", names[i].published);
-        if (names[i].own != NULL) set_text(lua, "own", names[i].own);
-        set_text(lua, "lies", layouts[names[i].layout]);
+        lh_lua_set_text(lua, "published", names[i].published);
+        lh_lua_set_text(lua, "own", names[i].own);
+        lh_lua_set_text(lua, "lies", layouts[names[i].layout]);
         lua_seti(lua, -2, i + 1);
     }
     lua_setfield(lua, -2, "published_names");
@@ -54,34 +44,20 @@ static int models(lua_State *lua) {
     lua_newtable(lua);
     for (int i = 0; (class = lh_model_class_at(i)) != NULL; ++i) {
         lua_newtable(lua);
-        set_text(lua, "name", class->name);
-        set_text(lua, "summary", class->summary);
-        set_text(lua, "paper", class->paper);
-        if (class->layout != NULL) set_text(lua, "layout", class->layout);
-        lua_pushinteger(lua, class->version);
-        lua_setfield(lua, -2, "version");
-        lua_pushboolean(lua, (class->abilities & LH_ABLE_TOKENS) != 0);
-        lua_setfield(lua, -2, "tokens");
-        lua_pushboolean(lua, (class->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0);
-        lua_setfield(lua, -2, "encodes");
-        lua_pushboolean(lua, (class->abilities & LH_IS_SEQUENTIAL) != 0);
-        lua_setfield(lua, -2, "sequential");
+        lh_lua_set_text(lua, "name", class->name);
+        lh_lua_set_text(lua, "summary", class->summary);
+        lh_lua_set_text(lua, "paper", class->paper);
+        lh_lua_set_text(lua, "layout", class->layout);
+        lh_lua_set_integer(lua, "version", class->version);
+        lh_lua_set_flag(lua, "tokens", (class->abilities & LH_ABLE_TOKENS) != 0);
+        lh_lua_set_flag(lua, "encodes", (class->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0);
+        lh_lua_set_flag(lua, "sequential", (class->abilities & LH_IS_SEQUENTIAL) != 0);
         set_published_names(lua, class->published_names);
         lh_lua_push_tables(lua, class->options);
         lua_setfield(lua, -2, "options");
         lua_seti(lua, -2, i + 1);
     }
     return 1;
-}
-
-/* Sets field `name` to an array of the texts; an empty one when there are none. */
-static void set_texts(lua_State *lua, const char *name, const char *const *texts) {
-    lua_newtable(lua);
-    for (int i = 0; texts != NULL && texts[i] != NULL; ++i) {
-        lua_pushstring(lua, texts[i]);
-        lua_seti(lua, -2, i + 1);
-    }
-    lua_setfield(lua, -2, name);
 }
 
 /* What every instance of a task predicts; NULL where its kind does not say. */
@@ -97,12 +73,11 @@ static int tasks(lua_State *lua) {
     lua_newtable(lua);
     for (int i = 0; (class = lh_task_class_at(i)) != NULL; ++i) {
         lua_newtable(lua);
-        set_text(lua, "name", class->name);
-        set_text(lua, "summary", class->summary);
-        lua_pushinteger(lua, class->version > 1 ? class->version : 1);
-        lua_setfield(lua, -2, "version");
-        set_text(lua, "predicts", predicted_by(&class->kind));
-        set_texts(lua, "groups", class->groups);
+        lh_lua_set_text(lua, "name", class->name);
+        lh_lua_set_text(lua, "summary", class->summary);
+        lh_lua_set_integer(lua, "version", class->version > 1 ? class->version : 1);
+        lh_lua_set_text(lua, "predicts", predicted_by(&class->kind));
+        lh_lua_set_texts(lua, "groups", class->groups);
         lh_lua_push_tables(lua, class->options);
         lua_setfield(lua, -2, "options");
         lua_seti(lua, -2, i + 1);
@@ -121,12 +96,12 @@ static int pair_list(lua_State *lua) {
             const char *reason = lh_adapter_refuses(model, &task->kind);
             const bool adapts = reason == NULL && lh_adapter_ways(model, &task->kind) != 0;
             lua_newtable(lua);
-            set_text(lua, "model", model->name);
-            set_text(lua, "task", task->name);
-            set_text(lua, reason != NULL ? "reason" : "way",
-                     reason != NULL ? reason
-                     : adapts       ? "adapter"
-                                    : "own");
+            lh_lua_set_text(lua, "model", model->name);
+            lh_lua_set_text(lua, "task", task->name);
+            lh_lua_set_text(lua, reason != NULL ? "reason" : "way",
+                            reason != NULL ? reason
+                            : adapts       ? "adapter"
+                                           : "own");
             lua_seti(lua, -2, (lua_Integer)lua_rawlen(lua, -2) + 1);
         }
     }
@@ -160,11 +135,10 @@ static void push_params(lua_State *lua, const lh_params *params) {
     for (int i = 0; i < lh_params_count(params); ++i) {
         const lh_param *param = lh_params_at(params, i);
         lua_newtable(lua);
-        set_text(lua, "name", param->name);
+        lh_lua_set_text(lua, "name", param->name);
         push_shape(lua, param->rank, param->shape);
         lua_setfield(lua, -2, "shape");
-        lua_pushinteger(lua, param->count);
-        lua_setfield(lua, -2, "count");
+        lh_lua_set_integer(lua, "count", param->count);
         lua_seti(lua, -2, i + 1);
     }
 }
@@ -174,8 +148,8 @@ static void push_states(lua_State *lua, const lh_model *model) {
     for (int i = 0; i < model->state_count; ++i) {
         const lh_state_spec *state = &model->states[i];
         lua_newtable(lua);
-        set_text(lua, "name", state->name);
-        set_text(lua, "kind", state->kind == LH_STATE_RING ? "ring" : "replaced");
+        lh_lua_set_text(lua, "name", state->name);
+        lh_lua_set_text(lua, "kind", state->kind == LH_STATE_RING ? "ring" : "replaced");
         push_shape(lua, state->rank, state->shape);
         lua_setfield(lua, -2, "shape");
         lua_seti(lua, -2, i + 1);
@@ -189,13 +163,10 @@ static void push_model(lua_State *lua, const lh_model *model, int64_t length) {
     push_states(lua, model);
     lua_setfield(lua, -2, "states");
     push_adapter(lua, model->adapter.ways);
-    lua_pushinteger(lua, lh_params_elements(model->params, true));
-    lua_setfield(lua, -2, "total");
-    lua_pushinteger(lua, lh_params_elements(model->params, false));
-    lua_setfield(lua, -2, "total_without_embedding");
-    set_number(lua, "flops_per_token", lh_model_flops_per_token(model, length));
-    lua_pushinteger(lua, lh_model_state_bytes(model));
-    lua_setfield(lua, -2, "state_bytes");
+    lh_lua_set_integer(lua, "total", lh_params_elements(model->params, true));
+    lh_lua_set_integer(lua, "total_without_embedding", lh_params_elements(model->params, false));
+    lh_lua_set_number(lua, "flops_per_token", lh_model_flops_per_token(model, length));
+    lh_lua_set_integer(lua, "state_bytes", lh_model_state_bytes(model));
 }
 
 /* The sizes that a task tells a model, as fields of a table. */
@@ -222,11 +193,9 @@ static int64_t *setup_field(lh_model_setup *setup, int i) {
 
 static void push_setup(lua_State *lua, lh_model_setup *setup) {
     for (int i = 0; i < SETUP_FIELDS; ++i) {
-        lua_pushinteger(lua, *setup_field(setup, i));
-        lua_setfield(lua, -2, setup_fields[i].name);
+        lh_lua_set_integer(lua, setup_fields[i].name, *setup_field(setup, i));
     }
-    lua_pushboolean(lua, setup->many_lengths);
-    lua_setfield(lua, -2, "many_lengths");
+    lh_lua_set_flag(lua, "many_lengths", setup->many_lengths);
 }
 
 lh_model_setup lh_lua_setup(lua_State *lua, int index) {
@@ -263,24 +232,21 @@ static int task_info(lua_State *lua) {
     lh_task *task = NULL;
     lh_model_setup setup = {0};
     lh_lua_check(lua, lh_task_create(class, o->values, 1, &setup, &task));
-    char *data = NULL, *remark = NULL, hex[32];
+    char *data = NULL, *remark = NULL;
     const lh_status told = lh_task_describe(task, &data, &remark);
     const uint64_t digest = class->digest(task->instance);
     int64_t rows = 0, length = 0;
     class->shape(task->instance, &rows, &length);
     lh_task_destroy(task);
     lh_lua_check(lua, told);
-    (void)snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
     lua_newtable(lua);
-    set_text(lua, "data", data);
-    set_text(lua, "remark", remark);
+    lh_lua_set_text(lua, "data", data);
+    lh_lua_set_text(lua, "remark", remark);
     free(data);
     free(remark);
-    set_text(lua, "digest", hex);
-    lua_pushinteger(lua, rows);
-    lua_setfield(lua, -2, "rows");
-    lua_pushinteger(lua, length);
-    lua_setfield(lua, -2, "length");
+    lh_lua_set_hex(lua, "digest", digest);
+    lh_lua_set_integer(lua, "rows", rows);
+    lh_lua_set_integer(lua, "length", length);
     push_setup(lua, &setup);
     return 1;
 }
@@ -341,8 +307,8 @@ static int corpora(lua_State *lua) {
     lua_newtable(lua);
     for (int i = 0; (class = lh_corpus_class_at(i)) != NULL; ++i) {
         lua_newtable(lua);
-        set_text(lua, "name", class->name);
-        set_text(lua, "summary", class->summary);
+        lh_lua_set_text(lua, "name", class->name);
+        lh_lua_set_text(lua, "summary", class->summary);
         lua_seti(lua, -2, i + 1);
     }
     return 1;

@@ -252,32 +252,19 @@ static void push_standard(lua_State *lua, const lh_option *row) {
     (void)push_text(lua, status, text);
 }
 
-static void set_field(lua_State *lua, const char *name, const char *value) {
-    lua_pushstring(lua, value);
-    lua_setfield(lua, -2, name);
-}
-
 static void push_row(lua_State *lua, const lh_option *row) {
     static const char *const types[] = {"integer", "real", "flag", "choice", "text", "list"};
     lua_newtable(lua);
-    set_field(lua, "name", row->name);
-    set_field(lua, "type", types[row->type]);
-    set_field(lua, "meaning", row->meaning);
+    lh_lua_set_text(lua, "name", row->name);
+    lh_lua_set_text(lua, "type", types[row->type]);
+    lh_lua_set_text(lua, "meaning", row->meaning);
     push_standard(lua, row);
     lua_setfield(lua, -2, "default");
     if (row->minimum != 0 || row->maximum != 0) {
-        lua_pushnumber(lua, row->minimum);
-        lua_setfield(lua, -2, "minimum");
-        lua_pushnumber(lua, row->maximum);
-        lua_setfield(lua, -2, "maximum");
+        lh_lua_set_number(lua, "minimum", row->minimum);
+        lh_lua_set_number(lua, "maximum", row->maximum);
     }
-    if (row->choices == NULL) return;
-    lua_newtable(lua);
-    for (int i = 0; row->choices[i] != NULL; ++i) {
-        lua_pushstring(lua, row->choices[i]);
-        lua_seti(lua, -2, i + 1);
-    }
-    lua_setfield(lua, -2, "choices");
+    if (row->choices != NULL) lh_lua_set_texts(lua, "choices", row->choices);
 }
 
 void lh_lua_push_tables(lua_State *lua, const lh_option_table *tables) {

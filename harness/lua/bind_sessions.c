@@ -1,6 +1,4 @@
 /* Training sessions as userdata. */
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,39 +93,29 @@ typedef struct watcher {
     bool failed;
 } watcher;
 
-static void set_number(lua_State *lua, const char *name, double value) {
-    if (isnan(value)) return;
-    lua_pushnumber(lua, value);
-    lua_setfield(lua, -2, name);
-}
-
 static void push_metrics(lua_State *lua, const lh_metrics *metrics) {
     lua_newtable(lua);
     for (int i = 0; i < metrics->count; ++i) {
-        set_number(lua, metrics->entry[i].name, metrics->entry[i].value);
+        lh_lua_set_known_number(lua, metrics->entry[i].name, metrics->entry[i].value);
     }
 }
 
 static void push_progress(lua_State *lua, const lh_progress *p) {
     lua_newtable(lua);
-    lua_pushinteger(lua, p->step);
-    lua_setfield(lua, -2, "step");
-    lua_pushinteger(lua, p->steps);
-    lua_setfield(lua, -2, "steps");
-    lua_pushinteger(lua, p->tokens);
-    lua_setfield(lua, -2, "tokens");
-    set_number(lua, "loss_bits", p->loss_bits);
-    set_number(lua, "rate", p->rate);
-    set_number(lua, "tokens_per_second", p->tokens_per_second);
-    set_number(lua, "seconds", p->seconds);
-    set_number(lua, "gradient_norm", p->gradient_norm);
-    set_number(lua, "mse", p->mse);
+    lh_lua_set_integer(lua, "step", p->step);
+    lh_lua_set_integer(lua, "steps", p->steps);
+    lh_lua_set_integer(lua, "tokens", p->tokens);
+    lh_lua_set_known_number(lua, "loss_bits", p->loss_bits);
+    lh_lua_set_known_number(lua, "rate", p->rate);
+    lh_lua_set_known_number(lua, "tokens_per_second", p->tokens_per_second);
+    lh_lua_set_known_number(lua, "seconds", p->seconds);
+    lh_lua_set_known_number(lua, "gradient_norm", p->gradient_norm);
+    lh_lua_set_known_number(lua, "mse", p->mse);
     push_metrics(lua, &p->valid);
     lua_setfield(lua, -2, "valid");
     push_metrics(lua, &p->test);
     lua_setfield(lua, -2, "test");
-    lua_pushboolean(lua, p->is_best);
-    lua_setfield(lua, -2, "is_best");
+    lh_lua_set_flag(lua, "is_best", p->is_best);
 }
 
 static lh_wish observe(void *context, const lh_progress *progress) {
@@ -282,14 +270,12 @@ static int session_context(lua_State *lua) {
         const int64_t count = found.count[part][k];
         if (count == 0) continue;
         lua_newtable(lua);
-        lua_pushstring(lua, lh_context_names[part]);
-        lua_setfield(lua, -2, "part");
-        lua_pushinteger(lua, (lua_Integer)1 << k);
-        lua_setfield(lua, -2, "distance");
-        set_number(lua, "value", found.sum[part][k] / (double)count);
-        lua_pushinteger(lua, count);
-        lua_setfield(lua, -2, "count");
-        if (part == LH_CONTEXT_KEPT) set_number(lua, "error", lh_context_error(&found, k));
+        lh_lua_set_text(lua, "part", lh_context_names[part]);
+        lh_lua_set_integer(lua, "distance", (lua_Integer)1 << k);
+        lh_lua_set_known_number(lua, "value", found.sum[part][k] / (double)count);
+        lh_lua_set_integer(lua, "count", count);
+        if (part == LH_CONTEXT_KEPT)
+            lh_lua_set_known_number(lua, "error", lh_context_error(&found, k));
         lua_seti(lua, -2, (lua_Integer)lua_rawlen(lua, -2) + 1);
     }
     return 1;
@@ -343,32 +329,24 @@ static int session_info(lua_State *lua) {
     char *data = NULL, *remark = NULL;
     lh_lua_check(lua, lh_task_describe(task, &data, &remark));
     lua_newtable(lua);
-    lua_pushinteger(lua, lh_session_step(session));
-    lua_setfield(lua, -2, "step");
-    lua_pushinteger(lua, lh_params_elements(params, true));
-    lua_setfield(lua, -2, "parameters");
-    lua_pushinteger(lua, lh_session_peak_memory(session));
-    lua_setfield(lua, -2, "peak_memory_bytes");
-    lua_pushinteger(lua, lh_model_state_bytes(lh_session_model(session)));
-    lua_setfield(lua, -2, "state_bytes");
-    set_number(lua, "seconds", lh_session_seconds(session));
-    set_number(lua, "flops_per_token", lh_session_flops_per_token(session));
+    lh_lua_set_integer(lua, "step", lh_session_step(session));
+    lh_lua_set_integer(lua, "parameters", lh_params_elements(params, true));
+    lh_lua_set_integer(lua, "peak_memory_bytes", lh_session_peak_memory(session));
+    lh_lua_set_integer(lua, "state_bytes", lh_model_state_bytes(lh_session_model(session)));
+    lh_lua_set_known_number(lua, "seconds", lh_session_seconds(session));
+    lh_lua_set_known_number(lua, "flops_per_token", lh_session_flops_per_token(session));
     lua_pushstring(lua, data);
     free(data);
     lua_setfield(lua, -2, "data");
     lua_pushstring(lua, remark);
     free(remark);
     lua_setfield(lua, -2, "remark");
-    char hex[32];
-    (void)snprintf(hex, sizeof hex, "%016llx",
-                   (unsigned long long)task->class->digest(task->instance));
-    lua_pushstring(lua, hex);
-    lua_setfield(lua, -2, "digest");
+    lh_lua_set_hex(lua, "digest", task->class->digest(task->instance));
     return 1;
 }
 
 static void report_probe(void *context, const char *name, double value) {
-    set_number(context, name, value);
+    lh_lua_set_known_number(context, name, value);
 }
 
 /* session:probe() -> named scalars of the model. */
@@ -399,14 +377,12 @@ static int time_steps(lua_State *lua) {
     lua_newtable(lua);
     for (int i = 0; i < count; ++i) {
         lua_newtable(lua);
-        set_number(lua, "median_ms", times[i].median_ms);
-        set_number(lua, "q1_ms", times[i].q1_ms);
-        set_number(lua, "q3_ms", times[i].q3_ms);
-        set_number(lua, "tokens_per_step", times[i].tokens_per_step);
-        lua_pushinteger(lua, times[i].peak_memory_bytes);
-        lua_setfield(lua, -2, "peak_memory_bytes");
-        lua_pushinteger(lua, times[i].allocations_after_warmup);
-        lua_setfield(lua, -2, "allocations_after_warmup");
+        lh_lua_set_known_number(lua, "median_ms", times[i].median_ms);
+        lh_lua_set_known_number(lua, "q1_ms", times[i].q1_ms);
+        lh_lua_set_known_number(lua, "q3_ms", times[i].q3_ms);
+        lh_lua_set_known_number(lua, "tokens_per_step", times[i].tokens_per_step);
+        lh_lua_set_integer(lua, "peak_memory_bytes", times[i].peak_memory_bytes);
+        lh_lua_set_integer(lua, "allocations_after_warmup", times[i].allocations_after_warmup);
         lua_seti(lua, -2, i + 1);
     }
     return 1;
