@@ -3,6 +3,7 @@
 #include "harness/lua/bind.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 int lh_lua_raise(lua_State *lua, int level) {
     luaL_where(lua, level);
@@ -14,6 +15,34 @@ int lh_lua_raise(lua_State *lua, int level) {
 
 void lh_lua_check(lua_State *lua, lh_status status) {
     if (status != LH_OK) (void)lh_lua_raise(lua, 0);
+}
+
+int lh_lua_guard(lua_State *lua, lua_CFunction push, const void *from) {
+    lua_pushcfunction(lua, push);
+    lua_pushlightuserdata(lua, (void *)(uintptr_t)from);
+    return lua_pcall(lua, 1, 1, 0);
+}
+
+void lh_lua_settle(lua_State *lua, int status) {
+    if (status != LUA_OK) (void)lua_error(lua);
+}
+
+typedef struct bytes_of {
+    const char *text;
+    size_t bytes;
+} bytes_of;
+
+static int push_bytes(lua_State *lua) {
+    const bytes_of *from = lua_touserdata(lua, 1);
+    lua_pushlstring(lua, from->text, from->bytes);
+    return 1;
+}
+
+void lh_lua_push_owned(lua_State *lua, char *text, size_t bytes) {
+    const bytes_of from = {text != NULL ? text : "", text != NULL ? bytes : 0};
+    const int status = lh_lua_guard(lua, push_bytes, &from);
+    free(text);
+    lh_lua_settle(lua, status);
 }
 
 const char *lh_lua_field(lua_State *lua, int index, const char *name) {

@@ -1,6 +1,6 @@
-/* The C half of the Lua library: module `longhaul.core`. bind.c holds the only lua_error; a binding
- * checks its arguments, calls C, releases everything, and only then raises, on the state it was
- * called with. */
+/* The C half of the Lua library: module `longhaul.core`. A binding checks its arguments, calls C,
+ * releases everything, and only then raises, on the state it was called with. Whatever makes a
+ * value of Lua raises where memory is short: what C holds meanwhile needs lh_lua_guard. */
 #ifndef LH_LUA_BIND_H
 #define LH_LUA_BIND_H
 
@@ -21,6 +21,14 @@ int lh_lua_raise(lua_State *lua, int level);
 
 /* Raises when status is not LH_OK; nothing may be held then. */
 void lh_lua_check(lua_State *lua, lh_status status);
+
+/* Calls `push` with `from` as light userdata and leaves its one result on the stack, or the error
+ * that it raised; the caller releases what it holds, and then lh_lua_settle raises that error. */
+int lh_lua_guard(lua_State *lua, lua_CFunction push, const void *from);
+void lh_lua_settle(lua_State *lua, int status);
+
+/* Pushes a text that malloc made, or "" for NULL, and frees it. */
+void lh_lua_push_owned(lua_State *lua, char *text, size_t bytes);
 
 /* ---- one group of functions per file ---- */
 
@@ -80,6 +88,10 @@ void lh_lua_set_texts(lua_State *lua, const char *name, const char *const *texts
 
 /* Pushes 16 hexadecimal digits. */
 void lh_lua_push_hex(lua_State *lua, uint64_t value);
+
+/* Pushes a table with `data`, `remark` (absent where there is none) and `digest` of an open task.
+ */
+void lh_lua_push_task_data(lua_State *lua, const lh_task *task);
 
 /* The table at `index` as what a task tells a model; sizes that it lacks are 0. */
 lh_model_setup lh_lua_setup(lua_State *lua, int index);

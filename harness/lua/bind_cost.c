@@ -32,7 +32,8 @@ static void push_call(lua_State *lua, const lh_ledger_call *call) {
     }
 }
 
-static void push_cost(lua_State *lua, const lh_step_cost *cost) {
+static int push_cost(lua_State *lua) {
+    const lh_step_cost *cost = lua_touserdata(lua, 1);
     lua_newtable(lua);
     lh_lua_set_integer(lua, "tokens", cost->tokens);
     lh_lua_set_number(lua, "model_flops", cost->model_flops);
@@ -43,6 +44,7 @@ static void push_cost(lua_State *lua, const lh_step_cost *cost) {
         lua_seti(lua, -2, i + 1);
     }
     lua_setfield(lua, -2, "calls");
+    return 1;
 }
 
 /* step_cost{model, task, train} -> {tokens, model_flops, peak_bytes, calls = {{kernel, class,
@@ -70,10 +72,11 @@ static int step_cost(lua_State *lua) {
     if (status == LH_OK && sizes != NULL) status = lh_options_parse(own, sizes);
     spec.task_options = task != NULL ? task->values : own;
     if (status == LH_OK) status = lh_step_cost_count(&spec, &cost);
-    if (status == LH_OK) push_cost(lua, &cost);
+    const int pushed = status == LH_OK ? lh_lua_guard(lua, push_cost, &cost) : LUA_OK;
     lh_step_cost_clear(&cost);
     lh_options_destroy(own);
     lh_lua_check(lua, status);
+    lh_lua_settle(lua, pushed);
     return 1;
 }
 

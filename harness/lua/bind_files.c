@@ -23,8 +23,7 @@ static int read_file(lua_State *lua) {
     void *data = NULL;
     size_t bytes = 0;
     lh_lua_check(lua, lh_file_read_all(luaL_checkstring(lua, 1), &data, &bytes));
-    lua_pushlstring(lua, data, bytes);
-    free(data);
+    lh_lua_push_owned(lua, data, bytes);
     return 1;
 }
 
@@ -145,21 +144,33 @@ static int make_folder(lua_State *lua) {
     return 0;
 }
 
+typedef struct listing {
+    struct dirent **entry;
+    int count;
+} listing;
+
+static int push_names(lua_State *lua) {
+    const listing *of = lua_touserdata(lua, 1);
+    lua_Integer listed = 0;
+    lua_newtable(lua);
+    for (int i = 0; i < of->count; ++i) {
+        if (of->entry[i]->d_name[0] == '.') continue;
+        lua_pushstring(lua, of->entry[i]->d_name);
+        lua_seti(lua, -2, ++listed);
+    }
+    return 1;
+}
+
 /* list_folder(path) -> sorted names without those that begin with a dot; empty when it cannot be
  * read. */
 static int list_folder(lua_State *lua) {
-    struct dirent **entry = NULL;
-    const int count = scandir(luaL_checkstring(lua, 1), &entry, NULL, alphasort);
-    lua_Integer listed = 0;
-    lua_newtable(lua);
-    for (int i = 0; i < count; ++i) {
-        if (entry[i]->d_name[0] != '.') {
-            lua_pushstring(lua, entry[i]->d_name);
-            lua_seti(lua, -2, ++listed);
-        }
-        free(entry[i]);
-    }
-    free(entry);
+    listing found = {0};
+    found.count = scandir(luaL_checkstring(lua, 1), &found.entry, NULL, alphasort);
+    const int status = lh_lua_guard(lua, push_names, &found);
+    for (int i = 0; i < found.count; ++i)
+        free(found.entry[i]);
+    free(found.entry);
+    lh_lua_settle(lua, status);
     return 1;
 }
 
@@ -195,17 +206,25 @@ static int remove_file(lua_State *lua) {
     return 1;
 }
 
-/* data_folders() -> array of where data are looked for. */
-static int data_folders(lua_State *lua) {
-    char *path[LH_DATA_FOLDERS] = {NULL, NULL};
-    int count = 0;
-    lh_lua_check(lua, lh_data_folders(path, &count));
+static int push_paths(lua_State *lua) {
+    char *const *path = lua_touserdata(lua, 1);
     lua_newtable(lua);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; path[i] != NULL; ++i) {
         lua_pushstring(lua, path[i]);
         lua_seti(lua, -2, i + 1);
-        free(path[i]);
     }
+    return 1;
+}
+
+/* data_folders() -> array of where data are looked for. */
+static int data_folders(lua_State *lua) {
+    char *path[LH_DATA_FOLDERS + 1] = {NULL};
+    int count = 0;
+    lh_lua_check(lua, lh_data_folders(path, &count));
+    const int status = lh_lua_guard(lua, push_paths, path);
+    for (int i = 0; i < count; ++i)
+        free(path[i]);
+    lh_lua_settle(lua, status);
     return 1;
 }
 
@@ -213,8 +232,7 @@ static int data_folders(lua_State *lua) {
 static int cache_folder(lua_State *lua) {
     char *path = NULL;
     lh_lua_check(lua, lh_cache_folder(&path));
-    lua_pushstring(lua, path != NULL ? path : "");
-    free(path);
+    lh_lua_push_owned(lua, path, path != NULL ? strlen(path) : 0);
     return 1;
 }
 

@@ -37,20 +37,31 @@ static int tokenizer_vocabulary(lua_State *lua) {
     return 1;
 }
 
+typedef struct encoding {
+    int32_t *tokens;
+    int64_t count;
+} encoding;
+
+static int push_encoding(lua_State *lua) {
+    const encoding *made = lua_touserdata(lua, 1);
+    lua_createtable(lua, (int)made->count, 0);
+    for (int64_t i = 0; i < made->count; ++i) {
+        lua_pushinteger(lua, made->tokens[i]);
+        lua_seti(lua, -2, i + 1);
+    }
+    return 1;
+}
+
 /* tokenizer:encode(text) -> array of ids. */
 static int tokenizer_encode(lua_State *lua) {
     size_t bytes = 0;
-    int32_t *tokens = NULL;
-    int64_t count = 0;
+    encoding made = {0};
     const lh_tokenizer *t = tokenizer_at(lua, 1);
     const char *text = luaL_checklstring(lua, 2, &bytes);
-    lh_lua_check(lua, lh_tokenizer_encode(t, text, bytes, &tokens, &count));
-    lua_createtable(lua, (int)count, 0);
-    for (int64_t i = 0; i < count; ++i) {
-        lua_pushinteger(lua, tokens[i]);
-        lua_seti(lua, -2, i + 1);
-    }
-    free(tokens);
+    lh_lua_check(lua, lh_tokenizer_encode(t, text, bytes, &made.tokens, &made.count));
+    const int status = lh_lua_guard(lua, push_encoding, &made);
+    free(made.tokens);
+    lh_lua_settle(lua, status);
     return 1;
 }
 
@@ -77,8 +88,7 @@ static int tokenizer_decode(lua_State *lua) {
     const lh_tokenizer *t = tokenizer_at(lua, 1);
     const int32_t *tokens = tokens_at(lua, 2, &count);
     lh_lua_check(lua, lh_tokenizer_decode(t, tokens, count, &text, &bytes));
-    lua_pushlstring(lua, text, bytes);
-    free(text);
+    lh_lua_push_owned(lua, text, bytes);
     return 1;
 }
 

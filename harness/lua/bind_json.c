@@ -50,11 +50,10 @@ static int parse_json(lua_State *lua) {
     if (root == NULL)
         lh_lua_check(lua, lh_fail(LH_EFORMAT, "no JSON at byte %lld",
                                   end != NULL ? (long long)(end - text) + 1 : 0LL));
-    lua_pushcfunction(lua, push_root); /* an error in there must not leak the value */
-    lua_pushlightuserdata(lua, root);
-    const int status = lua_pcall(lua, 1, 1, 0);
+    const int status = lh_lua_guard(lua, push_root, root);
     cJSON_Delete(root);
-    return status == LUA_OK ? 1 : lua_error(lua);
+    lh_lua_settle(lua, status);
+    return 1;
 }
 
 const luaL_Reg lh_lua_json[] = {{"parse_json", parse_json}, {NULL, NULL}};

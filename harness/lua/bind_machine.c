@@ -67,12 +67,19 @@ static int check_device(lua_State *lua) {
     return 0;
 }
 
+static int push_name(lua_State *lua) {
+    const lh_device *device = lua_touserdata(lua, 1);
+    lua_pushstring(lua, device->name);
+    return 1;
+}
+
 /* device_name(device) -> what the maker calls it, or nil for the processor. */
 static int device_name(lua_State *lua) {
     lh_device *device = NULL;
     lh_lua_check(lua, lh_pool_open_device(luaL_checkstring(lua, 1), &device));
-    lua_pushstring(lua, device->name);
+    const int status = lh_lua_guard(lua, push_name, device);
     lh_device_close(device);
+    lh_lua_settle(lua, status);
     return 1;
 }
 
@@ -133,8 +140,12 @@ static int program_folder(lua_State *lua) {
     char *path = NULL;
     lh_lua_check(lua, lh_link_read("/proc/self/exe", &path));
     const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    lua_pushlstring(lua, slash != NULL ? path : ".", slash != NULL ? (size_t)(slash - path) : 1);
-    free(path);
+    if (slash != NULL) {
+        lh_lua_push_owned(lua, path, (size_t)(slash - path));
+    } else {
+        free(path);
+        lua_pushliteral(lua, ".");
+    }
     return 1;
 }
 
@@ -243,11 +254,20 @@ static integer_rows rows_of(lua_State *lua, const char *name) {
     return made;
 }
 
+static int push_reals(lua_State *lua) {
+    const int64_t *count = lua_touserdata(lua, 1);
+    (void)lua_newuserdatauv(lua, (size_t)(*count + 1) * sizeof(real), 0);
+    return 1;
+}
+
 /* The array at `path`, [rows][length][features]; the memory is left on the stack. */
 static void read_vectors(lua_State *lua, const char *path, lh_forward_spec *spec) {
     lh_npy array = {0};
     lh_lua_check(lua, lh_npy_read(path, &array));
-    real *vectors = lua_newuserdatauv(lua, (size_t)(array.count + 1) * sizeof *vectors, 0);
+    const int status = lh_lua_guard(lua, push_reals, &array.count);
+    if (status != LUA_OK) lh_npy_clear(&array);
+    lh_lua_settle(lua, status);
+    real *vectors = lua_touserdata(lua, -1);
     const bool good =
         array.rank == 3 && array.reals != NULL && array.shape[2] == spec->setup.input_features;
     int64_t finite = 0;
@@ -310,20 +330,47 @@ static int forward(lua_State *lua) {
     return 0;
 }
 
-/* weights_texts(path) -> the texts of a weight file's metadata that longhaul writes, by their names
- * without "longhaul."; an empty table for a file of another's. */
-static int weights_texts(lua_State *lua) {
+static int push_metadata(lua_State *lua) {
     static const char *const names[] = {"model", "model_options", "task", "task_options",
                                         "vocabulary"};
-    lh_safetensors *file = NULL;
-    lh_lua_check(lua, lh_safetensors_open(luaL_checkstring(lua, 1), &file));
+    const lh_safetensors *file = lua_touserdata(lua, 1);
     lua_newtable(lua);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         char key[64];
         (void)snprintf(key, sizeof key, "longhaul.%s", names[i]);
         lh_lua_set_text(lua, names[i], lh_safetensors_metadata(file, key));
     }
+    return 1;
+}
+
+/* weights_texts(path) -> the texts of a weight file's metadata that longhaul writes, by their names
+ * without "longhaul."; an empty table for a file of another's. */
+static int weights_texts(lua_State *lua) {
+    lh_safetensors *file = NULL;
+    lh_lua_check(lua, lh_safetensors_open(luaL_checkstring(lua, 1), &file));
+    const int status = lh_lua_guard(lua, push_metadata, file);
     lh_safetensors_close(file);
+    lh_lua_settle(lua, status);
+    return 1;
+}
+
+static int push_array(lua_State *lua) {
+    const lh_npy *array = lua_touserdata(lua, 1);
+    lua_newtable(lua);
+    for (int64_t i = 0; i < array->count; ++i) {
+        if (array->integers != NULL) {
+            lua_pushinteger(lua, array->integers[i]);
+        } else {
+            lua_pushnumber(lua, array->reals[i]);
+        }
+        lua_seti(lua, -2, i + 1);
+    }
+    lua_newtable(lua);
+    for (int i = 0; i < array->rank; ++i) {
+        lua_pushinteger(lua, array->shape[i]);
+        lua_seti(lua, -2, i + 1);
+    }
+    lua_setfield(lua, -2, "shape");
     return 1;
 }
 
@@ -331,22 +378,9 @@ static int weights_texts(lua_State *lua) {
 static int read_npy(lua_State *lua) {
     lh_npy array = {0};
     lh_lua_check(lua, lh_npy_read(luaL_checkstring(lua, 1), &array));
-    lua_newtable(lua);
-    for (int64_t i = 0; i < array.count; ++i) {
-        if (array.integers != NULL) {
-            lua_pushinteger(lua, array.integers[i]);
-        } else {
-            lua_pushnumber(lua, array.reals[i]);
-        }
-        lua_seti(lua, -2, i + 1);
-    }
-    lua_newtable(lua);
-    for (int i = 0; i < array.rank; ++i) {
-        lua_pushinteger(lua, array.shape[i]);
-        lua_seti(lua, -2, i + 1);
-    }
-    lua_setfield(lua, -2, "shape");
+    const int status = lh_lua_guard(lua, push_array, &array);
     lh_npy_clear(&array);
+    lh_lua_settle(lua, status);
     return 1;
 }
 

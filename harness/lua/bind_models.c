@@ -156,7 +156,14 @@ static void push_states(lua_State *lua, const lh_model *model) {
     }
 }
 
-static void push_model(lua_State *lua, const lh_model *model, int64_t length) {
+typedef struct description {
+    lh_model *model;
+    int64_t length;
+} description;
+
+static int push_description(lua_State *lua) {
+    const description *of = lua_touserdata(lua, 1);
+    const lh_model *model = of->model;
     lua_newtable(lua);
     push_params(lua, model->params);
     lua_setfield(lua, -2, "parameters");
@@ -165,8 +172,9 @@ static void push_model(lua_State *lua, const lh_model *model, int64_t length) {
     push_adapter(lua, model->adapter.ways);
     lh_lua_set_integer(lua, "total", lh_params_elements(model->params, true));
     lh_lua_set_integer(lua, "total_without_embedding", lh_params_elements(model->params, false));
-    lh_lua_set_number(lua, "flops_per_token", lh_model_flops_per_token(model, length));
+    lh_lua_set_number(lua, "flops_per_token", lh_model_flops_per_token(model, of->length));
     lh_lua_set_integer(lua, "state_bytes", lh_model_state_bytes(model));
+    return 1;
 }
 
 /* The sizes that a task tells a model, as fields of a table. */
@@ -217,10 +225,51 @@ lh_model_setup lh_lua_setup(lua_State *lua, int index) {
 static int describe(lua_State *lua) {
     const lh_lua_options *o = lh_lua_options_at(lua, 1, "model");
     const lh_model_setup setup = lh_lua_setup(lua, 2);
-    lh_model *model = NULL;
-    lh_lua_check(lua, lh_model_create_for(o->model, o->values, &setup, &model));
-    push_model(lua, model, luaL_optinteger(lua, 3, 1));
-    lh_model_destroy(model);
+    description of = {.length = luaL_optinteger(lua, 3, 1)};
+    lh_lua_check(lua, lh_model_create_for(o->model, o->values, &setup, &of.model));
+    const int status = lh_lua_guard(lua, push_description, &of);
+    lh_model_destroy(of.model);
+    lh_lua_settle(lua, status);
+    return 1;
+}
+
+typedef struct task_data {
+    char *data, *remark;
+    uint64_t digest;
+} task_data;
+
+static int push_task_data(lua_State *lua) {
+    const task_data *of = lua_touserdata(lua, 1);
+    lua_newtable(lua);
+    lh_lua_set_text(lua, "data", of->data);
+    lh_lua_set_text(lua, "remark", of->remark);
+    lh_lua_set_hex(lua, "digest", of->digest);
+    return 1;
+}
+
+void lh_lua_push_task_data(lua_State *lua, const lh_task *task) {
+    task_data of = {0};
+    lh_lua_check(lua, lh_task_describe(task, &of.data, &of.remark));
+    of.digest = task->class->digest(task->instance);
+    const int status = lh_lua_guard(lua, push_task_data, &of);
+    free(of.data);
+    free(of.remark);
+    lh_lua_settle(lua, status);
+}
+
+typedef struct open_task {
+    lh_task *task;
+    lh_model_setup setup;
+} open_task;
+
+static int push_task_info(lua_State *lua) {
+    open_task *open = lua_touserdata(lua, 1);
+    int64_t rows = 0, length = 0;
+    open->task->class->shape(open->task->instance, &rows, &length);
+    lh_lua_push_task_data(lua, open->task);
+    lh_lua_set_integer(lua, "rows", rows);
+    lh_lua_set_integer(lua, "length", length);
+    push_setup(lua, &open->setup);
     return 1;
 }
 
@@ -228,26 +277,11 @@ static int describe(lua_State *lua) {
  * a batch, and the sizes that a model is told}: opens the data for a moment. */
 static int task_info(lua_State *lua) {
     const lh_lua_options *o = lh_lua_options_at(lua, 1, "task");
-    const lh_task_class *class = o->task;
-    lh_task *task = NULL;
-    lh_model_setup setup = {0};
-    lh_lua_check(lua, lh_task_create(class, o->values, 1, &setup, &task));
-    char *data = NULL, *remark = NULL;
-    const lh_status told = lh_task_describe(task, &data, &remark);
-    const uint64_t digest = class->digest(task->instance);
-    int64_t rows = 0, length = 0;
-    class->shape(task->instance, &rows, &length);
-    lh_task_destroy(task);
-    lh_lua_check(lua, told);
-    lua_newtable(lua);
-    lh_lua_set_text(lua, "data", data);
-    lh_lua_set_text(lua, "remark", remark);
-    free(data);
-    free(remark);
-    lh_lua_set_hex(lua, "digest", digest);
-    lh_lua_set_integer(lua, "rows", rows);
-    lh_lua_set_integer(lua, "length", length);
-    push_setup(lua, &setup);
+    open_task open = {0};
+    lh_lua_check(lua, lh_task_create(o->task, o->values, 1, &open.setup, &open.task));
+    const int status = lh_lua_guard(lua, push_task_info, &open);
+    lh_task_destroy(open.task);
+    lh_lua_settle(lua, status);
     return 1;
 }
 

@@ -163,11 +163,9 @@ const lh_lua_options *lh_lua_options_field(lua_State *lua, int index, const char
 
 /* ---- reading ---- */
 
-/* Pushes the text and frees it. */
 static int push_text(lua_State *lua, lh_status status, char *text) {
     lh_lua_check(lua, status);
-    lua_pushstring(lua, text);
-    free(text);
+    lh_lua_push_owned(lua, text, strlen(text));
     return 1;
 }
 

@@ -1,5 +1,4 @@
 /* Training sessions as userdata. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/engine/clock.h"
@@ -324,24 +323,14 @@ static int session_export(lua_State *lua) {
  * data, digest, and what is to remark on the data or nil}. */
 static int session_info(lua_State *lua) {
     const lh_session *session = session_at(lua, 1);
-    const lh_task *task = lh_session_task(session);
-    const lh_params *params = lh_session_model(session)->params;
-    char *data = NULL, *remark = NULL;
-    lh_lua_check(lua, lh_task_describe(task, &data, &remark));
-    lua_newtable(lua);
+    const lh_model *model = lh_session_model(session);
+    lh_lua_push_task_data(lua, lh_session_task(session));
     lh_lua_set_integer(lua, "step", lh_session_step(session));
-    lh_lua_set_integer(lua, "parameters", lh_params_elements(params, true));
+    lh_lua_set_integer(lua, "parameters", lh_params_elements(model->params, true));
     lh_lua_set_integer(lua, "peak_memory_bytes", lh_session_peak_memory(session));
-    lh_lua_set_integer(lua, "state_bytes", lh_model_state_bytes(lh_session_model(session)));
+    lh_lua_set_integer(lua, "state_bytes", lh_model_state_bytes(model));
     lh_lua_set_known_number(lua, "seconds", lh_session_seconds(session));
     lh_lua_set_known_number(lua, "flops_per_token", lh_session_flops_per_token(session));
-    lua_pushstring(lua, data);
-    free(data);
-    lua_setfield(lua, -2, "data");
-    lua_pushstring(lua, remark);
-    free(remark);
-    lua_setfield(lua, -2, "remark");
-    lh_lua_set_hex(lua, "digest", task->class->digest(task->instance));
     return 1;
 }
 
