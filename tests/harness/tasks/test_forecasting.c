@@ -1,7 +1,6 @@
 /* Windows of a series as batches; the loss and the metrics of target vectors. */
 #include "datasets/series/series.h"
 #include "harness/engine/plugin.h"
-#include "harness/tasks/tasks.h"
 #include "harness/train/batch.h"
 #include "harness/train/evaluate.h"
 #include "harness/train/loss.h"
@@ -11,25 +10,20 @@
 #include "tests/config.h"
 #include "tests/test.h"
 
+#include "tests/harness/tasks/task_bench.h"
+
 #define DATA "name=generate:seasonal series_rows=400 channels=3 "
 
 typedef struct fixture {
-    lh_options *options;
-    lh_model_setup setup;
-    lh_task *task;
+    task_bench bench;
     lh_series *series; /* the same data, to look at */
 } fixture;
 
 static bool open_fixture(fixture *f, const char *text) {
-    const lh_task_class *class = lh_task_class_find("forecasting");
     lh_options *own = NULL;
     lh_series_config config;
-    *f = (fixture){0};
-    const bool good = class != NULL &&
-                      CHECK_OK(lh_options_create("forecasting", class->options, &f->options)) &&
-                      CHECK_OK(lh_options_parse(f->options, DATA)) &&
-                      CHECK_OK(lh_options_parse(f->options, text)) &&
-                      CHECK_OK(lh_task_create(class, f->options, 1, &f->setup, &f->task)) &&
+    f->series = NULL;
+    const bool good = open_task(&f->bench, "forecasting", DATA, text, 1) &&
                       CHECK_OK(parse_config(lh_series_config_options, DATA, &config, &own)) &&
                       CHECK_OK(lh_series_open(&config, &f->series));
     lh_options_destroy(own);
@@ -38,14 +32,13 @@ static bool open_fixture(fixture *f, const char *text) {
 
 static void close_fixture(fixture *f) {
     lh_series_destroy(f->series);
-    lh_task_destroy(f->task);
-    lh_options_destroy(f->options);
+    close_task(&f->bench);
 }
 
 /* Row `row` of a batch is the window whose first observed row is `first`. */
 static void check_window(const fixture *f, const lh_host_batch *batch, int64_t row, int64_t first) {
-    const int64_t width = f->setup.input_features, channels = f->setup.output_features,
-                  seq_len = f->setup.seq_len;
+    const int64_t width = f->bench.setup.input_features, channels = f->bench.setup.output_features,
+                  seq_len = f->bench.setup.seq_len;
     for (int64_t t = 0; t < batch->length; ++t) {
         const real *x = batch->vectors + (row * batch->length + t) * width;
         const real *values = lh_series_values(f->series, first + t);
@@ -55,7 +48,7 @@ static void check_window(const fixture *f, const lh_host_batch *batch, int64_t r
             CHECK_NEAR(x[c], t < seq_len ? (double)values[c] : 0.0, 0);
             if (t >= seq_len) CHECK_NEAR(batch->target_vectors[at], values[c], 0);
         }
-        for (int64_t i = 0; i < f->setup.time_features; ++i)
+        for (int64_t i = 0; i < f->bench.setup.time_features; ++i)
             CHECK_NEAR(x[channels + i], features[i], 0);
     }
 }
@@ -65,12 +58,12 @@ TEST(windows_in_order) {
     fixture f;
     lh_host_batch batch;
     REQUIRE(open_fixture(&f, "seq_len=12 label_len=6 pred_len=5 batch=8"));
-    CHECK_EQ_INT(f.setup.input_features, 7);
-    CHECK_EQ_INT(f.setup.time_features, 4);
-    CHECK_EQ_INT(f.setup.stride, 8);
-    CHECK_EQ_INT(f.setup.vocabulary, 0);
+    CHECK_EQ_INT(f.bench.setup.input_features, 7);
+    CHECK_EQ_INT(f.bench.setup.time_features, 4);
+    CHECK_EQ_INT(f.bench.setup.stride, 8);
+    CHECK_EQ_INT(f.bench.setup.vocabulary, 0);
     for (int64_t n = 0; n < 35; ++n) {
-        REQUIRE_OK(f.task->class->train_batch(f.task->instance, &batch));
+        REQUIRE_OK(next_batch(&f.bench, &batch));
         CHECK_EQ_INT(batch.rows, 8);
         CHECK_EQ_INT(batch.length, 17);
         CHECK(batch.weights == NULL);
@@ -88,7 +81,7 @@ TEST(a_limit_of_windows_keeps_the_latest) {
     lh_host_batch batch;
     REQUIRE(open_fixture(&f, "seq_len=12 label_len=6 pred_len=5 batch=8 limit_windows=16"));
     for (int64_t n = 0; n < 3; ++n) {
-        REQUIRE_OK(f.task->class->train_batch(f.task->instance, &batch));
+        REQUIRE_OK(next_batch(&f.bench, &batch));
         for (int64_t r = 0; r < 8; ++r)
             check_window(&f, &batch, r, 248 + 8 * (n % 2) + r);
     }
@@ -100,10 +93,10 @@ TEST(streams_read_a_piece_of_the_series_each) {
     fixture f;
     lh_host_batch batch;
     REQUIRE(open_fixture(&f, "seq_len=12 label_len=6 pred_len=5 batch=8 sampler=streams"));
-    CHECK_EQ_INT(f.setup.stride, 8);
+    CHECK_EQ_INT(f.bench.setup.stride, 8);
     for (int64_t round = 0; round < 10; ++round)
         for (int64_t at = round % 8; at < 33; at += 8) {
-            REQUIRE_OK(f.task->class->train_batch(f.task->instance, &batch));
+            REQUIRE_OK(next_batch(&f.bench, &batch));
             for (int64_t r = 0; r < 8; ++r) {
                 check_window(&f, &batch, r, 33 * r + at);
                 CHECK_EQ_INT(batch.starts[r], at == round % 8);
@@ -118,17 +111,17 @@ TEST(an_evaluation_goes_in_order_where_training_reads_streams) {
     fixture f;
     lh_host_batch batch;
     REQUIRE(open_fixture(&f, "seq_len=12 label_len=6 pred_len=3 batch=8 sampler=streams"));
-    REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_VALID));
+    REQUIRE_OK(f.bench.task->class->evaluate_begin(f.bench.task->instance, LH_VALID));
     for (int64_t n = 0; n < 5; ++n) {
-        REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
+        REQUIRE_OK(f.bench.task->class->evaluate_batch(f.bench.task->instance, &batch));
         CHECK_EQ_INT(batch.rows, 8);
         for (int64_t r = 0; r < 8; ++r) {
             if (8 * n + r < 38) check_window(&f, &batch, r, 268 + 8 * n + r);
             CHECK_EQ_INT(batch.starts[r], n == 0);
         }
-        CHECK_NEAR(lh_host_batch_weight(&f.setup, &batch), (n < 4 ? 8 : 6) * 3 * 3, 0);
+        CHECK_NEAR(lh_host_batch_weight(&f.bench.setup, &batch), (n < 4 ? 8 : 6) * 3 * 3, 0);
     }
-    REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
+    REQUIRE_OK(f.bench.task->class->evaluate_batch(f.bench.task->instance, &batch));
     CHECK_EQ_INT(batch.rows, 0);
     close_fixture(&f);
 }
@@ -138,9 +131,9 @@ TEST(shuffled_windows_are_a_permutation_of_each_epoch) {
     lh_host_batch batch;
     double seen = 0, all = 0, first[2] = {0, 0};
     REQUIRE(open_fixture(&f, "seq_len=12 label_len=0 pred_len=5 batch=8 sampler=shuffled"));
-    CHECK_EQ_INT(f.setup.stride, 0);
+    CHECK_EQ_INT(f.bench.setup.stride, 0);
     for (int64_t n = 0; n < 66; ++n) {
-        REQUIRE_OK(f.task->class->train_batch(f.task->instance, &batch));
+        REQUIRE_OK(next_batch(&f.bench, &batch));
         if (n % 33 == 0) first[n / 33] = (double)batch.vectors[0];
         for (int64_t r = 0; r < 8; ++r)
             seen += (double)batch.vectors[r * 17 * 7];
@@ -162,12 +155,12 @@ TEST(evaluation_reads_every_window_once) {
         double weight = 0;
         REQUIRE(open_fixture(&f, drop ? "seq_len=12 label_len=6 pred_len=5 batch=8 drop_last=true"
                                       : "seq_len=12 label_len=6 pred_len=5 batch=8"));
-        REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_VALID));
+        REQUIRE_OK(f.bench.task->class->evaluate_begin(f.bench.task->instance, LH_VALID));
         while (true) {
-            REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
+            REQUIRE_OK(f.bench.task->class->evaluate_batch(f.bench.task->instance, &batch));
             if (batch.rows == 0) break;
             CHECK_EQ_INT(batch.rows, 8);
-            weight += lh_host_batch_weight(&f.setup, &batch);
+            weight += lh_host_batch_weight(&f.bench.setup, &batch);
             for (int64_t r = 0; r < 8 && window < 36; ++r, ++window)
                 check_window(&f, &batch, r, 280 - 12 + window);
         }
@@ -182,10 +175,10 @@ TEST(an_evaluation_may_end_early) {
     lh_host_batch batch;
     double weight = 0;
     REQUIRE(open_fixture(&f, "seq_len=12 label_len=6 pred_len=5 batch=8 evaluate_windows=11"));
-    REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_TEST));
+    REQUIRE_OK(f.bench.task->class->evaluate_begin(f.bench.task->instance, LH_TEST));
     do {
-        REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
-        weight += batch.rows > 0 ? lh_host_batch_weight(&f.setup, &batch) : 0.0;
+        REQUIRE_OK(f.bench.task->class->evaluate_batch(f.bench.task->instance, &batch));
+        weight += batch.rows > 0 ? lh_host_batch_weight(&f.bench.setup, &batch) : 0.0;
     } while (batch.rows > 0);
     CHECK_NEAR(weight, 11 * 5 * 3, 0);
     close_fixture(&f);
@@ -202,37 +195,32 @@ TEST(a_stream_of_windows_goes_on_from_its_cursor) {
         int64_t words[LH_CURSOR_WORDS];
         REQUIRE(open_fixture(&f, samplers[k]) && open_fixture(&again, samplers[k]));
         for (int n = 0; n < 40; ++n)
-            REQUIRE_OK(f.task->class->train_batch(f.task->instance, &a));
-        const int count = f.task->class->cursor_get(f.task->instance, words);
-        REQUIRE_OK(again.task->class->cursor_set(again.task->instance, words, count));
-        REQUIRE_OK(f.task->class->train_batch(f.task->instance, &a));
-        REQUIRE_OK(again.task->class->train_batch(again.task->instance, &b));
+            REQUIRE_OK(next_batch(&f.bench, &a));
+        const int count = f.bench.task->class->cursor_get(f.bench.task->instance, words);
+        REQUIRE_OK(again.bench.task->class->cursor_set(again.bench.task->instance, words, count));
+        REQUIRE_OK(next_batch(&f.bench, &a));
+        REQUIRE_OK(next_batch(&again.bench, &b));
         CHECK(memcmp(a.vectors, b.vectors, sizeof(real) * 8 * 17 * 7) == 0);
         words[0] = -1;
-        CHECK_STATUS(again.task->class->cursor_set(again.task->instance, words, 2), LH_EFORMAT);
+        CHECK_STATUS(again.bench.task->class->cursor_set(again.bench.task->instance, words, 2),
+                     LH_EFORMAT);
         close_fixture(&f);
         close_fixture(&again);
     }
 }
 
-static lh_status open_task(const char *text) {
-    const lh_task_class *class = lh_task_class_find("forecasting");
-    lh_options *options = NULL;
-    lh_model_setup setup;
-    lh_task *task = NULL;
-    LH_TRY(lh_options_create("forecasting", class->options, &options));
-    lh_status status = lh_options_parse(options, text);
-    if (status == LH_OK) status = lh_task_create(class, options, 1, &setup, &task);
-    lh_task_destroy(task);
-    lh_options_destroy(options);
+static lh_status try_task(const char *text) {
+    task_bench f;
+    const lh_status status = make_task(&f, "forecasting", text, "", 1);
+    close_task(&f);
     return status;
 }
 
 TEST(sizes_that_do_not_fit_are_refused) {
-    CHECK_FAILS(open_task(DATA "seq_len=12 label_len=13"), LH_EOPTION, "label_len");
-    CHECK_FAILS(open_task(DATA "seq_len=300 label_len=0"), LH_EOPTION, "too few for seq_len 300");
-    CHECK_FAILS(open_task(DATA "seq_len=12 label_len=0 batch=300"), LH_EOPTION, "'batch' (300)");
-    CHECK_FAILS(open_task(DATA "sampler=random"), LH_EOPTION, "sequential");
+    CHECK_FAILS(try_task(DATA "seq_len=12 label_len=13"), LH_EOPTION, "label_len");
+    CHECK_FAILS(try_task(DATA "seq_len=300 label_len=0"), LH_EOPTION, "too few for seq_len 300");
+    CHECK_FAILS(try_task(DATA "seq_len=12 label_len=0 batch=300"), LH_EOPTION, "'batch' (300)");
+    CHECK_FAILS(try_task(DATA "sampler=random"), LH_EOPTION, "sequential");
 }
 
 /* ---- sessions ---- */

@@ -6,21 +6,15 @@
 #include "datasets/generate/random_walk.h"
 #include "datasets/generate/recall.h"
 #include "datasets/generate/regular_strings.h"
-#include "harness/tasks/tasks.h"
 #include "tests/test.h"
 
+#include "tests/harness/tasks/task_bench.h"
+
 static bool digest_of(const char *name, const char *text, uint64_t *digest) {
-    const lh_task_class *class = lh_task_class_find(name);
-    lh_options *options = NULL;
-    lh_task *task = NULL;
-    lh_model_setup setup;
-    const bool good = class != NULL &&
-                      CHECK_OK(lh_options_create(name, class->options, &options)) &&
-                      CHECK_OK(lh_options_parse(options, text)) &&
-                      CHECK_OK(lh_task_create(class, options, 1, &setup, &task));
-    if (good) *digest = class->digest(task->instance);
-    lh_task_destroy(task);
-    lh_options_destroy(options);
+    task_bench f;
+    const bool good = open_task(&f, name, text, "", 1);
+    if (good) *digest = f.task->class->digest(f.task->instance);
+    close_task(&f);
     return good;
 }
 

@@ -1,5 +1,4 @@
 /* Batches and passes of language modelling on the embedded generator's books. */
-#include "harness/tasks/tasks.h"
 
 #include <string.h>
 
@@ -8,29 +7,13 @@
 #include "tests/config.h"
 #include "tests/test.h"
 
+#include "tests/harness/tasks/task_bench.h"
+
 static const char *const generated =
     "name=generate:books documents=6 document_bytes=3000 segment=64 batch=4";
 
-/* The class with its options set, opened. */
-typedef struct fixture {
-    const lh_task_class *class;
-    lh_options *options;
-    lh_model_setup setup;
-    lh_task *task;
-} fixture;
-
-static bool open_fixture(fixture *f, const char *more) {
-    *f = (fixture){.class = lh_task_class_find("language_model")};
-    return f->class != NULL &&
-           CHECK_OK(lh_options_create("language_model", f->class->options, &f->options)) &&
-           CHECK_OK(lh_options_parse(f->options, generated)) &&
-           CHECK_OK(lh_options_parse(f->options, more)) &&
-           CHECK_OK(lh_task_create(f->class, f->options, 1, &f->setup, &f->task));
-}
-
-static void close_fixture(fixture *f) {
-    lh_task_destroy(f->task);
-    if (f->options != NULL) lh_options_destroy(f->options);
+static bool open_books(task_bench *f, const char *more) {
+    return open_task(f, "language_model", generated, more, 1);
 }
 
 /* The same corpus, opened beside the task. */
@@ -57,35 +40,27 @@ TEST(an_unknown_task_suggests_the_nearest) {
 }
 
 TEST(training_batches_have_the_promised_shape) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     int64_t rows = 0, length = 0;
-    REQUIRE(open_fixture(&f, ""));
+    REQUIRE(open_books(&f, ""));
     CHECK_EQ_INT(f.setup.vocabulary, 260);
-    f.class->shape(f.task->instance, &rows, &length);
+    f.task->class->shape(f.task->instance, &rows, &length);
     CHECK_EQ_INT(rows, 4);
     CHECK_EQ_INT(length, 64);
     for (int i = 0; i < 300; ++i) {
-        REQUIRE_OK(f.class->train_batch(f.task->instance, &batch));
+        REQUIRE_OK(next_batch(&f, &batch));
         CHECK(batch.rows == 4 && batch.length == 64);
     }
-    close_fixture(&f);
-}
-
-/* How many predictions a batch has. */
-static double weights_of(const lh_host_batch *batch) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < batch->rows * batch->length; ++i)
-        sum += (double)batch->weights[i];
-    return sum;
+    close_task(&f);
 }
 
 TEST(an_evaluation_reads_the_split_once) {
-    fixture f;
+    task_bench f;
     lh_corpus *corpus = NULL;
     lh_host_batch batch;
     REQUIRE_OK(open_corpus(&corpus));
-    REQUIRE(open_fixture(&f, ""));
+    REQUIRE(open_books(&f, ""));
     for (int split = LH_VALID; split <= LH_TEST; ++split) {
         double expected = 0.0, bytes = 0.0, predicted = 0.0, predicted_bytes = 0.0;
         for (int64_t d = 0; d < lh_corpus_documents(corpus, (lh_split)split); ++d) {
@@ -94,51 +69,51 @@ TEST(an_evaluation_reads_the_split_once) {
             expected += (double)(document.count - 1);
             bytes += document.bytes;
         }
-        REQUIRE_OK(f.class->evaluate_begin(f.task->instance, (lh_split)split));
+        REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, (lh_split)split));
         while (true) {
-            REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
+            REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
             if (batch.rows == 0) break;
             CHECK(batch.rows <= 4);
             predicted_bytes += batch.predicted_bytes;
-            predicted += weights_of(&batch);
+            predicted += weight_of(&batch);
         }
         CHECK_NEAR(predicted, expected, 0);
         CHECK(expected > 0.0 && predicted_bytes < bytes && predicted_bytes > 0.99 * bytes);
     }
-    close_fixture(&f);
+    close_task(&f);
     lh_corpus_destroy(corpus);
 }
 
 TEST(an_evaluation_can_be_cut_short) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     int batches = 0;
-    REQUIRE(open_fixture(&f, "evaluate_documents=1 evaluate_batches=3"));
-    CHECK_STATUS(f.class->evaluate_batch(f.task->instance, &batch), LH_ESTATE);
-    REQUIRE_OK(f.class->evaluate_begin(f.task->instance, LH_TEST));
+    REQUIRE(open_books(&f, "evaluate_documents=1 evaluate_batches=3"));
+    CHECK_STATUS(f.task->class->evaluate_batch(f.task->instance, &batch), LH_ESTATE);
+    REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_TEST));
     for (bool more = true; more; batches += more) {
-        REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
+        REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
         more = batch.rows > 0;
         if (more) CHECK_EQ_INT(batch.rows, 1);
     }
     CHECK_EQ_INT(batches, 3);
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* A split may have documents, and in them nothing to predict. */
 TEST(a_split_with_nothing_to_predict_is_told) {
-    fixture f;
+    task_bench f;
     static const char *const none = "evaluate: the valid split has nothing to predict";
-    REQUIRE(open_fixture(&f, "valid_tokens=1"));
+    REQUIRE(open_books(&f, "valid_tokens=1"));
     CHECK_FAILS(lh_task_check_split(f.task, &f.setup, LH_VALID), LH_EFORMAT, none);
     CHECK_OK(lh_task_check_split(f.task, &f.setup, LH_TEST));
-    close_fixture(&f);
-    REQUIRE(open_fixture(&f, "limit_eval_bytes=1"));
+    close_task(&f);
+    REQUIRE(open_books(&f, "limit_eval_bytes=1"));
     CHECK_FAILS(lh_task_check_split(f.task, &f.setup, LH_VALID), LH_EFORMAT, none);
-    close_fixture(&f);
-    REQUIRE(open_fixture(&f, "limit_eval_bytes=2"));
+    close_task(&f);
+    REQUIRE(open_books(&f, "limit_eval_bytes=2"));
     CHECK_OK(lh_task_check_split(f.task, &f.setup, LH_VALID));
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* The joined tokens of a split; allocated here. */
@@ -163,43 +138,43 @@ static int64_t join_split(lh_split split, int32_t **out, double *bytes) {
 /* A pass in subsequences predicts all the split's tokens but one, in rows that each begin anew; in
  * training with quarters a token is read four times an epoch. */
 TEST(segments_can_be_read_each_by_itself) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     int32_t *tokens = NULL;
     double bytes = 0, predicted = 0;
     const int64_t count = join_split(LH_TEST, &tokens, &bytes);
     free(tokens);
-    REQUIRE(open_fixture(&f, "subsequences=quarter segment=64 batch=2"));
-    REQUIRE_OK(f.class->evaluate_begin(f.task->instance, LH_TEST));
+    REQUIRE(open_books(&f, "subsequences=quarter segment=64 batch=2"));
+    REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_TEST));
     do {
-        REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
-        predicted += weights_of(&batch);
+        REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
+        predicted += weight_of(&batch);
         for (int64_t row = 0; row < batch.rows; ++row)
             CHECK_EQ_INT(batch.starts[row], 1);
     } while (batch.rows > 0);
     CHECK_NEAR(predicted, (double)(count - 1), 0);
     for (int n = 0; n < 10; ++n) {
-        REQUIRE_OK(f.class->train_batch(f.task->instance, &batch));
+        REQUIRE_OK(next_batch(&f, &batch));
         CHECK(batch.starts[0] == 1 && batch.starts[1] == 1);
     }
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* Each row goes through its part of the joined documents, whose bounds it does not see, and begins
  * anew at its end alone; nothing of an evaluation is left out. */
 TEST(rows_read_streams_from_end_to_end) {
     enum { ROWS = 3, LENGTH = 64 };
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     int32_t *tokens = NULL;
     double bytes = 0, predicted_bytes = 0;
     const int64_t count = join_split(LH_TEST, &tokens, &bytes);
     const int64_t share = (count - 1 + ROWS - 1) / ROWS;
     int64_t at[ROWS] = {0}, predicted = 0;
-    REQUIRE(open_fixture(&f, "subsequences=streams segment=64 batch=3"));
-    REQUIRE_OK(f.class->evaluate_begin(f.task->instance, LH_TEST));
+    REQUIRE(open_books(&f, "subsequences=streams segment=64 batch=3"));
+    REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_TEST));
     do {
-        REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
+        REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
         predicted_bytes += batch.predicted_bytes;
         for (int64_t i = 0; i < batch.rows * LENGTH; ++i) {
             const int64_t row = i / LENGTH;
@@ -214,55 +189,49 @@ TEST(rows_read_streams_from_end_to_end) {
     CHECK_EQ_INT(predicted, count - 1);
     CHECK_NEAR(predicted_bytes, bytes, 4);
     free(tokens);
-    close_fixture(&f);
+    close_task(&f);
 }
 
 TEST(training_reads_streams_that_are_equally_long) {
     enum { ROWS = 3, LENGTH = 64 };
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     int32_t *tokens = NULL;
     double bytes = 0;
     const int64_t share = (join_split(LH_TRAIN, &tokens, &bytes) - 1) / ROWS;
     int64_t steps = 0;
     free(tokens);
-    REQUIRE(open_fixture(&f, "subsequences=streams segment=64 batch=3"));
+    REQUIRE(open_books(&f, "subsequences=streams segment=64 batch=3"));
     for (int epoch = 0; epoch < 3; ++epoch) {
         for (int64_t step = 0; step * LENGTH < share; ++step) {
-            REQUIRE_OK(f.class->train_batch(f.task->instance, &batch));
+            REQUIRE_OK(next_batch(&f, &batch));
             for (int row = 0; row < ROWS; ++row)
                 CHECK_EQ_INT(batch.starts[row], step == 0);
             steps += 1;
         }
     }
     CHECK(steps > 3 * 10);
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* More rows than tokens: no row is without a stream of at least one prediction. */
 TEST(short_splits_have_fewer_streams) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     double predicted = 0;
-    REQUIRE(
-        open_fixture(&f, "subsequences=streams batch=40 limit_eval_bytes=20 evaluate_batches=9"));
-    REQUIRE_OK(f.class->evaluate_begin(f.task->instance, LH_VALID));
+    REQUIRE(open_books(&f, "subsequences=streams batch=40 limit_eval_bytes=20 evaluate_batches=9"));
+    REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_VALID));
     do {
-        REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
-        predicted += weights_of(&batch);
+        REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
+        predicted += weight_of(&batch);
     } while (batch.rows > 0);
     CHECK_NEAR(predicted, 19, 0);
-    close_fixture(&f);
+    close_task(&f);
 }
 
 static void check_excluded(const char *more, const char *cause) {
-    fixture f = {0};
-    const lh_task_class *class = lh_task_class_find("language_model");
-    REQUIRE_OK(lh_options_create("language_model", class->options, &f.options));
-    REQUIRE_OK(lh_options_parse(f.options, generated));
-    REQUIRE_OK(lh_options_parse(f.options, more));
-    CHECK_FAILS(lh_task_create(class, f.options, 1, &f.setup, &f.task), LH_EOPTION, cause);
-    lh_options_destroy(f.options);
+    task_bench f;
+    CHECK_FAILS(make_task(&f, "language_model", generated, more, 1), LH_EOPTION, cause);
 }
 
 TEST(subsequences_exclude_overlaps_and_counts_of_documents) {
@@ -272,30 +241,30 @@ TEST(subsequences_exclude_overlaps_and_counts_of_documents) {
                                          "subsequences=quarter evaluate_documents=4"};
     for (size_t i = 0; i < sizeof joined / sizeof *joined; ++i)
         check_excluded(joined[i], "'evaluate_batches' bounds");
-    fixture f;
-    REQUIRE(open_fixture(&f, "subsequences=streams overlap=4"));
-    close_fixture(&f);
+    task_bench f;
+    REQUIRE(open_books(&f, "subsequences=streams overlap=4"));
+    close_task(&f);
 }
 
 TEST(the_data_is_described) {
-    fixture f;
-    REQUIRE(open_fixture(&f, ""));
-    char *data = f.class->describe(f.task->instance);
+    task_bench f;
+    REQUIRE(open_books(&f, ""));
+    char *data = f.task->class->describe(f.task->instance);
     CHECK_CONTAINS(data, "books");
     free(data);
-    CHECK(f.class->digest(f.task->instance) != 0);
-    close_fixture(&f);
+    CHECK(f.task->class->digest(f.task->instance) != 0);
+    close_task(&f);
 }
 
 /* What is remarked on the data with these options; NULL: nothing. */
 static char *remark_with(const char *options) {
-    fixture f;
+    task_bench f;
     char *data = NULL, *remark = NULL;
-    if (!CHECK(open_fixture(&f, options))) return NULL;
+    if (!CHECK(open_books(&f, options))) return NULL;
     CHECK_OK(lh_task_describe(f.task, &data, &remark));
     CHECK(data != NULL && strstr(data, "batch") == NULL);
     free(data);
-    close_fixture(&f);
+    close_task(&f);
     return remark;
 }
 

@@ -1,46 +1,21 @@
 /* Recall as a task: what is asked of a row, whole and segment by segment, and mixtures of kinds. */
 #include "datasets/generate/recall.h"
 
-#include "harness/tasks/tasks.h"
 #include "tests/test.h"
 
-typedef struct fixture {
-    lh_options *options;
-    lh_model_setup setup;
-    lh_task *task;
-} fixture;
+#include "tests/harness/tasks/task_bench.h"
 
-static bool open_fixture(fixture *f, const char *options, uint64_t seed) {
-    const lh_task_class *class = lh_task_class_find("recall");
-    *f = (fixture){0};
-    return class != NULL && CHECK_OK(lh_options_create("recall", class->options, &f->options)) &&
-           CHECK_OK(lh_options_parse(f->options, options)) &&
-           CHECK_OK(lh_task_create(class, f->options, seed, &f->setup, &f->task));
-}
-
-static void close_fixture(fixture *f) {
-    lh_task_destroy(f->task);
-    lh_options_destroy(f->options);
-}
-
-static lh_status next(fixture *f, lh_host_batch *out) {
-    return f->task->class->train_batch(f->task->instance, out);
-}
-
-static double weight_of(const lh_host_batch *batch) {
-    double sum = 0;
-    for (int64_t i = 0; i < batch->rows * batch->length; ++i)
-        sum += (double)batch->weights[i];
-    return sum;
+static bool open_recall(task_bench *f, const char *options, uint64_t seed) {
+    return open_task(f, "recall", options, "", seed);
 }
 
 TEST(a_row_is_a_sequence_and_its_queries_alone_are_asked) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
-    REQUIRE(open_fixture(&f, "vocabulary=64 pairs=5 lengths=40 batch=3", 1));
+    REQUIRE(open_recall(&f, "vocabulary=64 pairs=5 lengths=40 batch=3", 1));
     CHECK_EQ_INT(f.setup.vocabulary, 64);
     for (int n = 0; n < 4; ++n) {
-        REQUIRE_OK(next(&f, &batch));
+        REQUIRE_OK(next_batch(&f, &batch));
         REQUIRE(batch.rows == 3 && batch.length == 40);
         CHECK_NEAR(weight_of(&batch), 3 * 5, 0);
         for (int64_t i = 0; i < 3 * 40; ++i) {
@@ -54,20 +29,20 @@ TEST(a_row_is_a_sequence_and_its_queries_alone_are_asked) {
         }
         CHECK(batch.starts[0] == 1 && batch.starts[2] == 1);
     }
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* The same tokens and targets in pieces, the last position of a sequence among them; only the first
  * piece begins afresh. */
 TEST(a_sequence_may_be_read_in_segments) {
-    fixture whole, parts;
+    task_bench whole, parts;
     lh_host_batch all, part;
-    REQUIRE(open_fixture(&whole, "vocabulary=64 pairs=4 lengths=16 batch=2 power=1", 1));
-    REQUIRE(open_fixture(&parts, "vocabulary=64 pairs=4 lengths=16 batch=2 power=1 segment=4", 1));
+    REQUIRE(open_recall(&whole, "vocabulary=64 pairs=4 lengths=16 batch=2 power=1", 1));
+    REQUIRE(open_recall(&parts, "vocabulary=64 pairs=4 lengths=16 batch=2 power=1 segment=4", 1));
     for (int n = 0; n < 5; ++n) {
-        REQUIRE_OK(next(&whole, &all));
+        REQUIRE_OK(next_batch(&whole, &all));
         for (int64_t p = 0; p < 4; ++p) {
-            REQUIRE_OK(next(&parts, &part));
+            REQUIRE_OK(next_batch(&parts, &part));
             REQUIRE(part.length == 4);
             CHECK_EQ_INT(part.starts[1], p == 0);
             for (int64_t i = 0; i < 8; ++i) {
@@ -78,28 +53,28 @@ TEST(a_sequence_may_be_read_in_segments) {
             }
         }
     }
-    close_fixture(&whole);
-    close_fixture(&parts);
+    close_task(&whole);
+    close_task(&parts);
 }
 
 /* Queries of a row tell its kind: 2 in 16 tokens three times as often as 8 in 32. */
 TEST(kinds_are_mixed_by_their_shares) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     int64_t seen[2] = {0};
-    REQUIRE(open_fixture(&f, "vocabulary=64 pairs=2,8 lengths=16,32 shares=3,1 batch=1", 1));
+    REQUIRE(open_recall(&f, "vocabulary=64 pairs=2,8 lengths=16,32 shares=3,1 batch=1", 1));
     for (int n = 0; n < 1000; ++n) {
-        REQUIRE_OK(next(&f, &batch));
+        REQUIRE_OK(next_batch(&f, &batch));
         REQUIRE(batch.length == 32);
         const double asked = weight_of(&batch);
         REQUIRE(asked == 2 || asked == 8);
         seen[asked == 8] += 1;
     }
     CHECK_NEAR((double)seen[0], 750, 60);
-    close_fixture(&f);
+    close_task(&f);
 }
 
-static double pass_over(fixture *f, lh_split split, double *asked) {
+static double pass_over(task_bench *f, lh_split split, double *asked) {
     double sum = 0;
     lh_host_batch batch = {.rows = 1};
     *asked = 0;
@@ -114,22 +89,22 @@ static double pass_over(fixture *f, lh_split split, double *asked) {
 
 TEST(held_out_sequences_are_the_same_for_every_seed_and_training_has_others) {
     static const char options[] = "batch=4 pairs=3 lengths=16 evaluate_sequences=10";
-    fixture one, other, elsewhere;
+    task_bench one, other, elsewhere;
     lh_host_batch a, b;
     double asked;
-    REQUIRE(open_fixture(&one, options, 1) && open_fixture(&other, options, 2));
-    REQUIRE(open_fixture(&elsewhere, "pairs=3 lengths=16 evaluate_sequences=10 data_seed=2", 1));
+    REQUIRE(open_recall(&one, options, 1) && open_recall(&other, options, 2));
+    REQUIRE(open_recall(&elsewhere, "pairs=3 lengths=16 evaluate_sequences=10 data_seed=2", 1));
     const double test = pass_over(&one, LH_TEST, &asked);
     CHECK_NEAR(asked, 10 * 3, 0);
     CHECK_NEAR(test, pass_over(&other, LH_TEST, &asked), 0);
     CHECK(fabs(test - pass_over(&one, LH_VALID, &asked)) > 0);
     CHECK(fabs(test - pass_over(&elsewhere, LH_TEST, &asked)) > 0);
-    REQUIRE_OK(next(&one, &a));
-    REQUIRE_OK(next(&other, &b));
+    REQUIRE_OK(next_batch(&one, &a));
+    REQUIRE_OK(next_batch(&other, &b));
     CHECK(memcmp(a.tokens, b.tokens, 64 * sizeof *a.tokens) != 0);
-    close_fixture(&one);
-    close_fixture(&other);
-    close_fixture(&elsewhere);
+    close_task(&one);
+    close_task(&other);
+    close_task(&elsewhere);
 }
 
 TEST(malformed_options_are_refused) {

@@ -3,34 +3,19 @@
 #include "harness/train/session.h"
 
 #include "harness/engine/plugin.h"
-#include "harness/tasks/tasks.h"
 #include "harness/train/evaluate.h"
 #include "harness/train/train_options.h"
 #include "harness/train/trainer.h"
 #include "tests/test.h"
 
+#include "tests/harness/tasks/task_bench.h"
+
 enum { ROWS = 4, LONGEST = 8 };
 
 static const char small[] = "batch=4 longest=8 increment=6 strings=10 evaluate_strings=6";
 
-typedef struct fixture {
-    lh_options *options;
-    lh_model_setup setup;
-    lh_task *task;
-} fixture;
-
-static bool open_fixture(fixture *f, const char *more) {
-    const lh_task_class *class = lh_task_class_find("regular_language");
-    *f = (fixture){0};
-    return class != NULL && CHECK_OK(lh_options_create(class->name, class->options, &f->options)) &&
-           CHECK_OK(lh_options_parse(f->options, small)) &&
-           CHECK_OK(lh_options_parse(f->options, more)) &&
-           CHECK_OK(lh_task_create(class, f->options, 1, &f->setup, &f->task));
-}
-
-static void close_fixture(fixture *f) {
-    lh_task_destroy(f->task);
-    lh_options_destroy(f->options);
+static bool open_language(task_bench *f, const char *more) {
+    return open_task(f, "regular_language", small, more, 1);
 }
 
 static int64_t letters_of(const lh_host_batch *batch, int64_t r) {
@@ -58,13 +43,13 @@ static void check_row(const lh_host_batch *batch, int64_t r) {
 }
 
 TEST(a_row_is_a_string_with_its_labels) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
-    REQUIRE(open_fixture(&f, "language=tomita6"));
+    REQUIRE(open_language(&f, "language=tomita6"));
     CHECK_EQ_INT(f.setup.vocabulary, 2);
     CHECK_EQ_INT(f.setup.output_features, 2);
     for (int n = 0; n < 3; ++n) {
-        REQUIRE_OK(f.task->class->train_batch(f.task->instance, &batch));
+        REQUIRE_OK(next_batch(&f, &batch));
         REQUIRE(batch.rows == ROWS && batch.length == LONGEST);
         for (int64_t r = 0; r < ROWS; ++r) {
             check_row(&batch, r);
@@ -72,16 +57,16 @@ TEST(a_row_is_a_string_with_its_labels) {
             CHECK((letters_of(&batch, r) > 0) == (4 * n + r < 10)); /* 10 strings, 4 a batch */
         }
     }
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* An epoch is three batches; the strings come again in the same order. */
 TEST(epochs_repeat_and_go_on_from_a_cursor) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     int32_t first[ROWS * LONGEST], second[ROWS * LONGEST];
     int64_t words[LH_CURSOR_WORDS];
-    REQUIRE(open_fixture(&f, ""));
+    REQUIRE(open_language(&f, ""));
     const lh_task_class *class = f.task->class;
     REQUIRE_OK(class->train_batch(f.task->instance, &batch));
     memcpy(first, batch.tokens, sizeof first);
@@ -98,20 +83,20 @@ TEST(epochs_repeat_and_go_on_from_a_cursor) {
     words[0] = 10;
     CHECK_FAILS(class->cursor_set(f.task->instance, words, count), LH_EFORMAT,
                 "outside the 10 training strings");
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* 8 strings, 4 a batch: the third batch is the first one again. */
 TEST(whole_batches_leave_no_empty_one) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
-    REQUIRE(open_fixture(&f, "strings=8"));
+    REQUIRE(open_language(&f, "strings=8"));
     for (int n = 0; n < 4; ++n) {
-        REQUIRE_OK(f.task->class->train_batch(f.task->instance, &batch));
+        REQUIRE_OK(next_batch(&f, &batch));
         for (int64_t r = 0; r < ROWS; ++r)
             CHECK(letters_of(&batch, r) > 0);
     }
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* Appendix E.2 of Huang et al. 2023. */
@@ -120,22 +105,22 @@ TEST(as_many_strings_as_published) {
                                           "language=d2 longest=0 increment=0 strings=0"};
     static const char *const counts[] = {"the 10000 training strings", "the 5000 training strings"};
     for (int k = 0; k < 2; ++k) {
-        fixture f;
+        task_bench f;
         int64_t words[LH_CURSOR_WORDS] = {0};
-        REQUIRE(open_fixture(&f, options[k]));
+        REQUIRE(open_language(&f, options[k]));
         const int count = f.task->class->cursor_get(f.task->instance, words);
         words[0] = 10000;
         CHECK_FAILS(f.task->class->cursor_set(f.task->instance, words, count), LH_EFORMAT,
                     counts[k]);
-        close_fixture(&f);
+        close_task(&f);
     }
 }
 
 TEST(a_test_pass_reads_both_bins_once) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch = {.rows = 1};
     int64_t strings[2] = {0};
-    REQUIRE(open_fixture(&f, "language=tomita3"));
+    REQUIRE(open_language(&f, "language=tomita3"));
     CHECK_FAILS(f.task->class->evaluate_batch(f.task->instance, &batch), LH_ESTATE,
                 "no evaluation");
     REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_TEST));
@@ -150,7 +135,7 @@ TEST(a_test_pass_reads_both_bins_once) {
     }
     CHECK_EQ_INT(strings[0], 6);
     CHECK_EQ_INT(strings[1], 6);
-    close_fixture(&f);
+    close_task(&f);
 }
 
 TEST(bad_lengths_are_refused) {
@@ -356,7 +341,7 @@ static bool holds(const string_set *set, const int32_t *letters, int64_t length)
 }
 
 /* Adds a pass over a split; every string must be new to the set. */
-static void add_split(const fixture *f, lh_split split, string_set *set) {
+static void add_split(const task_bench *f, lh_split split, string_set *set) {
     lh_host_batch batch = {.rows = 1};
     REQUIRE_OK(f->task->class->evaluate_begin(f->task->instance, split));
     while (CHECK_OK(f->task->class->evaluate_batch(f->task->instance, &batch)) && batch.rows > 0) {
@@ -374,14 +359,14 @@ static void add_split(const fixture *f, lh_split split, string_set *set) {
 
 /* Long random strings: where one comes twice, two splits share it. */
 TEST(no_split_has_a_string_of_another) {
-    fixture f;
+    task_bench f;
     string_set seen = {0};
-    REQUIRE(open_fixture(&f, "language=parity shortest=24 longest=30 increment=20"));
+    REQUIRE(open_language(&f, "language=parity shortest=24 longest=30 increment=20"));
     add_split(&f, LH_TRAIN, &seen);
     CHECK_EQ_INT(seen.count, 10);
     add_split(&f, LH_VALID, &seen);
     CHECK_EQ_INT(seen.count, 16);
     add_split(&f, LH_TEST, &seen);
     CHECK_EQ_INT(seen.count, 28);
-    close_fixture(&f);
+    close_task(&f);
 }

@@ -1,8 +1,9 @@
 /* Tasks whose examples a Lua file makes: batches, segments, positions, and what a file may not be.
  */
 #include "harness/tasks/lua_examples.h"
-#include "harness/tasks/tasks.h"
 #include "tests/test.h"
+
+#include "tests/harness/tasks/task_bench.h"
 
 static char folder[] = "/tmp/lh-XXXXXX", path[64];
 
@@ -39,42 +40,24 @@ static bool write_file(const char *head, const char *body) {
     return write_text(text);
 }
 
-typedef struct fixture {
-    lh_options *options;
-    lh_model_setup setup;
-    lh_task *task;
-} fixture;
-
-static lh_status open_quietly(fixture *f, const char *name, const char *options, uint64_t seed) {
-    const lh_task_class *class = lh_task_class_find(name);
-    *f = (fixture){0};
-    if (class == NULL) return lh_failed();
-    LH_TRY(lh_options_create(name, class->options, &f->options));
-    LH_TRY(lh_options_set(f->options, "file", path));
-    LH_TRY(lh_options_parse(f->options, options));
-    return lh_task_create(class, f->options, seed, &f->setup, &f->task);
+static lh_status make_scripted(task_bench *f, const char *name, const char *options,
+                               uint64_t seed) {
+    char file[80];
+    (void)snprintf(file, sizeof file, "file=%s", path);
+    return make_task(f, name, file, options, seed);
 }
 
-static bool open_fixture(fixture *f, const char *name, const char *options, uint64_t seed) {
-    return CHECK_OK(open_quietly(f, name, options, seed));
-}
-
-static void close_fixture(fixture *f) {
-    lh_task_destroy(f->task);
-    lh_options_destroy(f->options);
-}
-
-static lh_status next(const fixture *f, lh_host_batch *out) {
-    return f->task->class->train_batch(f->task->instance, out);
+static bool open_scripted(task_bench *f, const char *name, const char *options, uint64_t seed) {
+    return CHECK_OK(make_scripted(f, name, options, seed));
 }
 
 TEST(a_row_is_an_example_with_its_mask) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     REQUIRE(write_file(tokens_head, drawn));
-    REQUIRE(open_fixture(&f, "scripted_tokens", "batch=3", 1));
+    REQUIRE(open_scripted(&f, "scripted_tokens", "batch=3", 1));
     CHECK_EQ_INT(f.setup.vocabulary, 50);
-    REQUIRE_OK(next(&f, &batch));
+    REQUIRE_OK(next_batch(&f, &batch));
     REQUIRE(batch.rows == 3 && batch.length == 6);
     int differing = 0;
     for (int i = 0; i < 18; ++i) {
@@ -83,35 +66,35 @@ TEST(a_row_is_an_example_with_its_mask) {
         differing += batch.tokens[i] != batch.tokens[(i + 6) % 18];
     }
     CHECK(differing > 12);
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* The first example that ends early leaves the rest of its row without weight. */
 TEST(a_shorter_example_is_filled_up) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     REQUIRE(write_file(tokens_head, "return { 7, 8 }, { 8, 9 }"));
-    REQUIRE(open_fixture(&f, "scripted_tokens", "batch=2 parameters='n=4'", 1));
-    REQUIRE_OK(next(&f, &batch));
+    REQUIRE(open_scripted(&f, "scripted_tokens", "batch=2 parameters='n=4'", 1));
+    REQUIRE_OK(next_batch(&f, &batch));
     REQUIRE(batch.length == 4);
     for (int i = 0; i < 8; ++i) {
         CHECK(batch.weights[i] == (i % 4 < 2 ? LH_R(1) : LH_R(0)));
         CHECK_EQ_INT(batch.tokens[i], i % 4 == 0 ? 7 : i % 4 == 1 ? 8 : 0);
     }
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* The same numbers in pieces; 4 does not divide 6. */
 TEST(an_example_may_be_read_in_segments) {
-    fixture whole, parts;
+    task_bench whole, parts;
     lh_host_batch all, part;
     REQUIRE(write_file(tokens_head, drawn));
-    REQUIRE(open_fixture(&whole, "scripted_tokens", "batch=2", 1));
-    REQUIRE(open_fixture(&parts, "scripted_tokens", "batch=2 segment=4", 1));
+    REQUIRE(open_scripted(&whole, "scripted_tokens", "batch=2", 1));
+    REQUIRE(open_scripted(&parts, "scripted_tokens", "batch=2 segment=4", 1));
     for (int n = 0; n < 3; ++n) {
-        REQUIRE_OK(next(&whole, &all));
+        REQUIRE_OK(next_batch(&whole, &all));
         for (int p = 0; p < 2; ++p) {
-            REQUIRE_OK(next(&parts, &part));
+            REQUIRE_OK(next_batch(&parts, &part));
             REQUIRE(part.length == 4 && part.starts[1] == (p == 0));
             for (int i = 0; i < 8; ++i) {
                 const int t = 4 * p + i % 4, at = i / 4 * 6 + t;
@@ -121,42 +104,42 @@ TEST(an_example_may_be_read_in_segments) {
             }
         }
     }
-    close_fixture(&whole);
-    close_fixture(&parts);
+    close_task(&whole);
+    close_task(&parts);
 }
 
 TEST(a_stream_goes_on_from_its_position) {
-    fixture f, again;
+    task_bench f, again;
     lh_host_batch batch, same;
     int64_t words[LH_CURSOR_WORDS];
     REQUIRE(write_file(tokens_head, drawn));
-    REQUIRE(open_fixture(&f, "scripted_tokens", "batch=2 segment=2", 5));
-    REQUIRE(open_fixture(&again, "scripted_tokens", "batch=2 segment=2", 5));
+    REQUIRE(open_scripted(&f, "scripted_tokens", "batch=2 segment=2", 5));
+    REQUIRE(open_scripted(&again, "scripted_tokens", "batch=2 segment=2", 5));
     for (int n = 0; n < 4; ++n)
-        REQUIRE_OK(next(&f, &batch)); /* amid the second group of examples */
+        REQUIRE_OK(next_batch(&f, &batch)); /* amid the second group of examples */
     const int count = f.task->class->cursor_get(f.task->instance, words);
     REQUIRE_OK(again.task->class->cursor_set(again.task->instance, words, count));
-    REQUIRE_OK(next(&f, &batch));
-    REQUIRE_OK(next(&again, &same));
+    REQUIRE_OK(next_batch(&f, &batch));
+    REQUIRE_OK(next_batch(&again, &same));
     for (int i = 0; i < 4; ++i)
         CHECK(batch.tokens[i] == same.tokens[i] && batch.target[i] == same.target[i]);
     CHECK_EQ_INT(batch.starts[0], same.starts[0]);
     words[0] = -1;
     CHECK_FAILS(again.task->class->cursor_set(again.task->instance, words, 1), LH_EFORMAT,
                 "position");
-    close_fixture(&f);
-    close_fixture(&again);
+    close_task(&f);
+    close_task(&again);
 }
 
 /* Held-out examples do not follow the run's seed, training does; a pass has each of them once. */
 TEST(a_pass_hands_out_what_is_held_out) {
-    fixture a, b;
+    task_bench a, b;
     lh_host_batch one, other;
     REQUIRE(write_file(tokens_head, drawn));
-    REQUIRE(open_fixture(&a, "scripted_tokens", "batch=4 evaluate_examples=6", 1));
-    REQUIRE(open_fixture(&b, "scripted_tokens", "batch=4 evaluate_examples=6", 2));
-    REQUIRE_OK(next(&a, &one));
-    REQUIRE_OK(next(&b, &other));
+    REQUIRE(open_scripted(&a, "scripted_tokens", "batch=4 evaluate_examples=6", 1));
+    REQUIRE(open_scripted(&b, "scripted_tokens", "batch=4 evaluate_examples=6", 2));
+    REQUIRE_OK(next_batch(&a, &one));
+    REQUIRE_OK(next_batch(&b, &other));
     CHECK(memcmp(one.tokens, other.tokens, 24 * sizeof(int32_t)) != 0);
     REQUIRE_OK(a.task->class->evaluate_begin(a.task->instance, LH_TEST));
     REQUIRE_OK(b.task->class->evaluate_begin(b.task->instance, LH_TEST));
@@ -173,20 +156,20 @@ TEST(a_pass_hands_out_what_is_held_out) {
     } while (one.rows > 0);
     CHECK_EQ_INT(batches, 2);
     CHECK_NEAR(weight, 6 * 4, 0);
-    close_fixture(&a);
-    close_fixture(&b);
+    close_task(&a);
+    close_task(&b);
 }
 
 TEST(vectors_have_inputs_and_targets) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     REQUIRE(write_file(vectors_head, "local x, y = {}, {}\n"
                                      "for t = 1, p.n do x[t] = { math.normal(), t }; y[t] = { "
                                      "x[t][1] + t } end\n"
                                      "return x, y, { 0, 1, true }"));
-    REQUIRE(open_fixture(&f, "scripted_vectors", "batch=2", 1));
+    REQUIRE(open_scripted(&f, "scripted_vectors", "batch=2", 1));
     CHECK(f.setup.input_features == 2 && f.setup.output_features == 1 && f.setup.vocabulary == 0);
-    REQUIRE_OK(next(&f, &batch));
+    REQUIRE_OK(next_batch(&f, &batch));
     REQUIRE(batch.rows == 2 && batch.target_length == 3 && batch.tokens == NULL);
     for (int i = 0; i < 6; ++i) {
         const double t = i % 3 + 1, x = (double)batch.vectors[2 * i];
@@ -195,27 +178,27 @@ TEST(vectors_have_inputs_and_targets) {
         CHECK(batch.weights[i] == (i % 3 > 0 ? LH_R(1) : LH_R(0)));
         CHECK(fabs(x) < 6 && x != (double)batch.vectors[2 * ((i + 1) % 6)]);
     }
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* What the file is told arrives with its type, the split by its name. */
 TEST(a_file_hears_parameters_and_split) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     REQUIRE(write_file(
         tokens_head, "assert(math.type(p.n) == 'integer' and p.rate == 0.25 and p.name == 'a b')\n"
                      "local s = split == 'valid' and 1 or split == 'test' and 2 or 0\n"
                      "return { s }, { s }"));
     REQUIRE(
-        open_fixture(&f, "scripted_tokens", "parameters='n=2 rate=0.25 name=\"a b\"' batch=1", 1));
-    REQUIRE_OK(next(&f, &batch));
+        open_scripted(&f, "scripted_tokens", "parameters='n=2 rate=0.25 name=\"a b\"' batch=1", 1));
+    REQUIRE_OK(next_batch(&f, &batch));
     CHECK_EQ_INT(batch.tokens[0], 0);
     for (int split = LH_VALID; split <= LH_TEST; ++split) {
         REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, (lh_split)split));
         REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
         CHECK_EQ_INT(batch.tokens[0], split);
     }
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* Content decides, not time or place; another generator is other data. */
@@ -271,12 +254,12 @@ static const struct {
 
 TEST(a_mistake_in_an_example_is_named_with_its_line) {
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; ++i) {
-        fixture f;
+        task_bench f;
         REQUIRE(write_file(tokens_head, mistakes[i].body));
-        if (!CHECK_FAILS(open_quietly(&f, "scripted_tokens", "", 1), LH_EFORMAT,
+        if (!CHECK_FAILS(make_scripted(&f, "scripted_tokens", "", 1), LH_EFORMAT,
                          mistakes[i].message))
             printf("\n  of: %s", mistakes[i].body);
-        close_fixture(&f);
+        close_task(&f);
     }
 }
 
@@ -286,10 +269,10 @@ TEST(a_mistake_in_vectors_is_named) {
         {"return { { 1, 2 }, 3 }, { { 1 }, { 2 } }", "inputs[2] must be an array of 2 numbers"},
         {"return { { 1, 0 / 0 } }, { { 1 } }", "inputs[1][2] is"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        fixture f;
+        task_bench f;
         REQUIRE(write_file(vectors_head, cases[i][0]));
-        CHECK_FAILS(open_quietly(&f, "scripted_vectors", "", 1), LH_EFORMAT, cases[i][1]);
-        close_fixture(&f);
+        CHECK_FAILS(make_scripted(&f, "scripted_vectors", "", 1), LH_EFORMAT, cases[i][1]);
+        close_task(&f);
     }
 }
 
@@ -359,18 +342,18 @@ TEST(a_mistake_in_a_file_is_named) {
         REQUIRE(write_text(files[i].text));
         CHECK_FAILS(lh_lua_examples_create(path, "", false, &made), LH_EFORMAT, files[i].message);
     }
-    fixture f;
-    CHECK_FAILS(open_quietly(&f, "scripted_tokens", "file=''", 1), LH_EOPTION, "option 'file'");
-    close_fixture(&f);
-    CHECK_FAILS(open_quietly(&f, "scripted_tokens", "file=/nowhere.lua", 1), LH_EIO,
+    task_bench f;
+    CHECK_FAILS(make_scripted(&f, "scripted_tokens", "file=''", 1), LH_EOPTION, "option 'file'");
+    close_task(&f);
+    CHECK_FAILS(make_scripted(&f, "scripted_tokens", "file=/nowhere.lua", 1), LH_EIO,
                 "/nowhere.lua");
-    close_fixture(&f);
+    close_task(&f);
     REQUIRE(write_file(tokens_head, drawn));
-    CHECK_FAILS(open_quietly(&f, "scripted_tokens", "parameters='nme=y'", 1), LH_EOPTION,
+    CHECK_FAILS(make_scripted(&f, "scripted_tokens", "parameters='nme=y'", 1), LH_EOPTION,
                 "did you mean 'name'?");
-    close_fixture(&f);
-    CHECK_FAILS(open_quietly(&f, "scripted_tokens", "parameters='n=2.5'", 1), LH_EOPTION,
+    close_task(&f);
+    CHECK_FAILS(make_scripted(&f, "scripted_tokens", "parameters='n=2.5'", 1), LH_EOPTION,
                 "must be an integer");
-    close_fixture(&f);
+    close_task(&f);
     CHECK(remove(path) == 0 && remove(folder) == 0);
 }

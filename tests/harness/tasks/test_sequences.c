@@ -2,31 +2,9 @@
 #include "datasets/generate/duplication.h"
 #include "datasets/generate/generate_image.h"
 
-#include "harness/tasks/tasks.h"
 #include "tests/test.h"
 
-typedef struct fixture {
-    lh_options *options;
-    lh_model_setup setup;
-    lh_task *task;
-} fixture;
-
-static bool open_fixture(fixture *f, const char *name, const char *options, uint64_t seed) {
-    const lh_task_class *class = lh_task_class_find(name);
-    *f = (fixture){0};
-    return class != NULL && CHECK_OK(lh_options_create(name, class->options, &f->options)) &&
-           CHECK_OK(lh_options_parse(f->options, options)) &&
-           CHECK_OK(lh_task_create(class, f->options, seed, &f->setup, &f->task));
-}
-
-static void close_fixture(fixture *f) {
-    lh_task_destroy(f->task);
-    lh_options_destroy(f->options);
-}
-
-static lh_status next(fixture *f, lh_host_batch *out) {
-    return f->task->class->train_batch(f->task->instance, out);
-}
+#include "tests/harness/tasks/task_bench.h"
 
 /* ---- duplication ---- */
 
@@ -66,32 +44,32 @@ static void check_duplication(const lh_host_batch *batch, int64_t word) {
 }
 
 TEST(the_second_word_alone_is_scored) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     int64_t rows = 0, length = 0;
-    REQUIRE(open_fixture(&f, "duplication", "batch=3", 1));
+    REQUIRE(open_task(&f, "duplication", "batch=3", "", 1));
     CHECK_EQ_INT(f.setup.vocabulary, 128);
     f.task->class->shape(f.task->instance, &rows, &length);
     CHECK(rows == 3 && length == 1024);
     for (int n = 0; n < 3; ++n) {
-        REQUIRE_OK(next(&f, &batch));
+        REQUIRE_OK(next_batch(&f, &batch));
         check_duplication(&batch, 511);
     }
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* In segments of 5 what is read, predicted and scored is what it is in one of 20. */
 TEST(a_sequence_may_be_read_in_segments) {
-    fixture whole, cut;
+    task_bench whole, cut;
     lh_host_batch all, part;
     int64_t rows = 0, length = 0;
-    REQUIRE(open_fixture(&whole, "duplication", "batch=3 word=9", 1));
-    REQUIRE(open_fixture(&cut, "duplication", "batch=3 word=9 segment=5", 1));
+    REQUIRE(open_task(&whole, "duplication", "batch=3 word=9", "", 1));
+    REQUIRE(open_task(&cut, "duplication", "batch=3 word=9 segment=5", "", 1));
     cut.task->class->shape(cut.task->instance, &rows, &length);
     CHECK(rows == 3 && length == 5);
     for (int n = 0; n < 8; ++n) {
-        if (n % 4 == 0) REQUIRE_OK(next(&whole, &all));
-        REQUIRE_OK(next(&cut, &part));
+        if (n % 4 == 0) REQUIRE_OK(next_batch(&whole, &all));
+        REQUIRE_OK(next_batch(&cut, &part));
         for (int64_t r = 0; r < 3; ++r) {
             CHECK_EQ_INT(part.starts[r], n % 4 == 0);
             for (int64_t t = 0; t < 5; ++t) {
@@ -102,16 +80,16 @@ TEST(a_sequence_may_be_read_in_segments) {
             }
         }
     }
-    close_fixture(&whole);
-    close_fixture(&cut);
+    close_task(&whole);
+    close_task(&cut);
 }
 
 /* Words of 6 symbols out of a billion: none is met twice unless it is the same. */
-static uint64_t read_words(fixture *f, int batches) {
+static uint64_t read_words(task_bench *f, int batches) {
     uint64_t sum = 0;
     for (int n = 0; n < batches; ++n) {
         lh_host_batch batch;
-        if (!CHECK_OK(next(f, &batch))) return 0;
+        if (!CHECK_OK(next_batch(f, &batch))) return 0;
         for (int64_t i = 0; i < batch.rows * batch.length; ++i)
             sum = sum * 31 + (uint64_t)batch.tokens[i];
     }
@@ -119,11 +97,11 @@ static uint64_t read_words(fixture *f, int batches) {
 }
 
 TEST(training_words_are_fresh_and_drawn_from_the_runs_seed) {
-    fixture one, again, other;
+    task_bench one, again, other;
     const char *options = "batch=2 word=6 alphabet=1000";
-    REQUIRE(open_fixture(&one, "duplication", options, 1));
-    REQUIRE(open_fixture(&again, "duplication", options, 1));
-    REQUIRE(open_fixture(&other, "duplication", options, 2));
+    REQUIRE(open_task(&one, "duplication", options, "", 1));
+    REQUIRE(open_task(&again, "duplication", options, "", 1));
+    REQUIRE(open_task(&other, "duplication", options, "", 2));
     uint64_t before = 0;
     for (int n = 0; n < 50; ++n) {
         const uint64_t read = read_words(&one, 1);
@@ -131,13 +109,13 @@ TEST(training_words_are_fresh_and_drawn_from_the_runs_seed) {
         CHECK(read != read_words(&other, 1) && read != before);
         before = read;
     }
-    close_fixture(&one);
-    close_fixture(&again);
-    close_fixture(&other);
+    close_task(&one);
+    close_task(&again);
+    close_task(&other);
 }
 
 /* A pass reads so many sequences; the sum of its tokens, weighted. */
-static double pass_over(fixture *f, lh_split split, double *predicted) {
+static double pass_over(task_bench *f, lh_split split, double *predicted) {
     double sum = 0;
     lh_host_batch batch = {.rows = 1};
     *predicted = 0;
@@ -152,29 +130,30 @@ static double pass_over(fixture *f, lh_split split, double *predicted) {
 }
 
 TEST(held_out_words_are_the_same_for_every_seed) {
-    fixture one, other, elsewhere;
+    task_bench one, other, elsewhere;
     double predicted;
-    REQUIRE(open_fixture(&one, "duplication", "batch=4 word=9 evaluate_sequences=10", 1));
-    REQUIRE(open_fixture(&other, "duplication", "batch=4 word=9 evaluate_sequences=10", 2));
-    REQUIRE(open_fixture(&elsewhere, "duplication", "word=9 evaluate_sequences=10 data_seed=2", 1));
+    REQUIRE(open_task(&one, "duplication", "batch=4 word=9 evaluate_sequences=10", "", 1));
+    REQUIRE(open_task(&other, "duplication", "batch=4 word=9 evaluate_sequences=10", "", 2));
+    REQUIRE(
+        open_task(&elsewhere, "duplication", "word=9 evaluate_sequences=10 data_seed=2", "", 1));
     const double test = pass_over(&one, LH_TEST, &predicted);
     CHECK_NEAR(predicted, 10 * 9, 0);
     CHECK_NEAR(test, pass_over(&other, LH_TEST, &predicted), 0);
     CHECK(fabs(test - pass_over(&one, LH_VALID, &predicted)) > 0);
     CHECK(fabs(test - pass_over(&elsewhere, LH_TEST, &predicted)) > 0);
-    close_fixture(&one);
-    close_fixture(&other);
-    close_fixture(&elsewhere);
+    close_task(&one);
+    close_task(&other);
+    close_task(&elsewhere);
 }
 
 TEST(a_stream_without_end_goes_on_from_its_cursor) {
     static const char *const tasks[] = {"duplication", "imagenet64"};
     static const char *const options[] = {"batch=3 word=5", "batch=3 side=8 images=4"};
     for (int k = 0; k < 2; ++k) {
-        fixture f, again;
+        task_bench f, again;
         int64_t words[LH_CURSOR_WORDS];
-        REQUIRE(open_fixture(&f, tasks[k], options[k], 1));
-        REQUIRE(open_fixture(&again, tasks[k], options[k], 1));
+        REQUIRE(open_task(&f, tasks[k], options[k], "", 1));
+        REQUIRE(open_task(&again, tasks[k], options[k], "", 1));
         (void)read_words(&f, 7);
         const int count = f.task->class->cursor_get(f.task->instance, words);
         REQUIRE_OK(again.task->class->cursor_set(again.task->instance, words, count));
@@ -182,20 +161,20 @@ TEST(a_stream_without_end_goes_on_from_its_cursor) {
         words[2] = words[1] + 100;
         CHECK_FAILS(again.task->class->cursor_set(again.task->instance, words, count), LH_EFORMAT,
                     "a position outside");
-        close_fixture(&f);
-        close_fixture(&again);
+        close_task(&f);
+        close_task(&again);
     }
 }
 
 /* ---- images ---- */
 
 TEST(an_image_is_read_byte_by_byte_after_a_zero) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
     uint8_t image[64 * 64 * 3];
-    REQUIRE(open_fixture(&f, "imagenet64", "batch=1 images=1", 1));
+    REQUIRE(open_task(&f, "imagenet64", "batch=1 images=1", "", 1));
     CHECK_EQ_INT(f.setup.vocabulary, 256);
-    REQUIRE_OK(next(&f, &batch));
+    REQUIRE_OK(next_batch(&f, &batch));
     REQUIRE(batch.length == 12288 && batch.rows == 1);
     lh_generate_image(LH_SPLITS * 1 + LH_TRAIN, 0, 64, image);
     CHECK_EQ_INT(batch.tokens[0], 0);
@@ -204,35 +183,35 @@ TEST(an_image_is_read_byte_by_byte_after_a_zero) {
         if (t > 0) CHECK(batch.tokens[t] == image[t - 1]);
     }
     CHECK_NEAR(batch.predicted_bytes, 12288, 0); /* bits per byte are bits per dim */
-    close_fixture(&f);
+    close_task(&f);
 }
 
 TEST(an_epoch_shows_every_image_once) {
-    fixture f;
+    task_bench f;
     uint64_t first = 0, second = 0;
-    REQUIRE(open_fixture(&f, "imagenet64", "batch=1 side=8 images=6 evaluate_images=2", 1));
+    REQUIRE(open_task(&f, "imagenet64", "batch=1 side=8 images=6 evaluate_images=2", "", 1));
     for (int n = 0; n < 6; ++n)
         first += read_words(&f, 1);
     for (int n = 0; n < 6; ++n)
         second += read_words(&f, 1);
     CHECK(first == second);
-    close_fixture(&f);
+    close_task(&f);
 }
 
 TEST(malformed_options_are_refused) {
-    fixture f;
-    REQUIRE(open_fixture(&f, "duplication", "", 1));
-    CHECK_FAILS(lh_options_parse(f.options, "word=0"), LH_EOPTION, "word");
-    CHECK_FAILS(lh_options_parse(f.options, "alphabt=3"), LH_EOPTION, "did you mean 'alphabet'");
-    close_fixture(&f);
-    const lh_task_class *class = lh_task_class_find("imagenet64");
-    lh_task *task = NULL;
-    lh_options *options = NULL;
-    lh_model_setup setup;
-    REQUIRE_OK(lh_options_create("imagenet64", class->options, &options));
-    REQUIRE_OK(lh_options_parse(options, "side=10"));
-    CHECK_FAILS(lh_task_create(class, options, 1, &setup, &task), LH_EOPTION, "multiple of 4");
-    REQUIRE_OK(lh_options_parse(options, "side=64 name=imagenet32"));
-    CHECK_FAILS(lh_task_create(class, options, 1, &setup, &task), LH_EIO, "no images 'imagenet32'");
-    lh_options_destroy(options);
+    static const struct {
+        const char *task, *options;
+        lh_status status;
+        const char *message;
+    } refused[] = {
+        {"duplication", "word=0", LH_EOPTION, "word"},
+        {"duplication", "alphabt=3", LH_EOPTION, "did you mean 'alphabet'"},
+        {"imagenet64", "side=10", LH_EOPTION, "multiple of 4"},
+        {"imagenet64", "side=64 name=imagenet32", LH_EIO, "no images 'imagenet32'"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; ++i) {
+        task_bench f;
+        CHECK_FAILS(make_task(&f, refused[i].task, refused[i].options, "", 1), refused[i].status,
+                    refused[i].message);
+    }
 }

@@ -1,42 +1,23 @@
 /* Episodes in rows: their order, their labels, their end. */
 
-#include "harness/tasks/tasks.h"
 #include "tests/test.h"
+
+#include "tests/harness/tasks/task_bench.h"
 
 enum { ROWS = 3, LENGTH = 8 };
 
-typedef struct fixture {
-    lh_options *options;
-    lh_model_setup setup;
-    lh_task *task;
-} fixture;
-
-static bool open_fixture(fixture *f, const char *name, const char *more) {
-    const lh_task_class *class = lh_task_class_find(name);
-    *f = (fixture){0};
-    return class != NULL && CHECK_OK(lh_options_create(name, class->options, &f->options)) &&
-           CHECK_OK(lh_options_parse(f->options, "batch=3 segment=8")) &&
-           CHECK_OK(lh_options_parse(f->options, more)) &&
-           CHECK_OK(lh_task_create(class, f->options, 1, &f->setup, &f->task));
-}
-
-static void close_fixture(fixture *f) {
-    lh_task_destroy(f->task);
-    lh_options_destroy(f->options);
-}
-
-static lh_status next(fixture *f, lh_host_batch *out) {
-    return f->task->class->train_batch(f->task->instance, out);
+static bool open_tracking(task_bench *f, const char *name, const char *more) {
+    return open_task(f, name, "batch=3 segment=8", more, 1);
 }
 
 /* A walk of 4 steps is 5 symbols, of which only the first is the reset (0). */
 TEST(rows_read_whole_episodes_one_after_the_other) {
-    fixture f;
-    REQUIRE(open_fixture(&f, "random_walk", "steps=4 grid=3 episodes=0"));
+    task_bench f;
+    REQUIRE(open_tracking(&f, "random_walk", "steps=4 grid=3 episodes=0"));
     CHECK_EQ_INT(f.setup.vocabulary, 4 + 9);
     for (int64_t n = 0; n < 5; ++n) {
         lh_host_batch batch;
-        REQUIRE_OK(next(&f, &batch));
+        REQUIRE_OK(next_batch(&f, &batch));
         REQUIRE(batch.rows == ROWS && batch.length == LENGTH);
         for (int64_t i = 0; i < ROWS * LENGTH; ++i) {
             const int64_t at = n * LENGTH + i % LENGTH;
@@ -47,39 +28,39 @@ TEST(rows_read_whole_episodes_one_after_the_other) {
         for (int64_t r = 0; r < ROWS; ++r)
             CHECK_EQ_INT(batch.starts[r], n == 0);
     }
-    close_fixture(&f);
+    close_task(&f);
 }
 
 TEST(training_episodes_come_again_unless_they_are_fresh) {
     for (int fresh = 0; fresh < 2; ++fresh) {
-        fixture f;
+        task_bench f;
         REQUIRE(
-            open_fixture(&f, "random_walk", fresh ? "steps=7 episodes=0" : "steps=7 episodes=3"));
+            open_tracking(&f, "random_walk", fresh ? "steps=7 episodes=0" : "steps=7 episodes=3"));
         lh_host_batch batch;
         int32_t first[ROWS * LENGTH];
-        REQUIRE_OK(next(&f, &batch));
+        REQUIRE_OK(next_batch(&f, &batch));
         memcpy(first, batch.tokens, sizeof first);
         CHECK(memcmp(first, first + LENGTH, LENGTH * sizeof *first) != 0); /* rows of their own */
-        REQUIRE_OK(next(&f, &batch));
+        REQUIRE_OK(next_batch(&f, &batch));
         CHECK((memcmp(first, batch.tokens, sizeof first) == 0) == (fresh == 0));
-        close_fixture(&f);
+        close_task(&f);
     }
 }
 
 TEST(a_stream_goes_on_from_its_cursor) {
     static const char *const tasks[] = {"random_walk", "algorithm"};
     for (int k = 0; k < 2; ++k) {
-        fixture f, again;
+        task_bench f, again;
         lh_host_batch a, b;
         int64_t words[LH_CURSOR_WORDS];
-        REQUIRE(open_fixture(&f, tasks[k], "") && open_fixture(&again, tasks[k], ""));
+        REQUIRE(open_tracking(&f, tasks[k], "") && open_tracking(&again, tasks[k], ""));
         for (int n = 0; n < 7; ++n)
-            REQUIRE_OK(next(&f, &a));
+            REQUIRE_OK(next_batch(&f, &a));
         const int count = f.task->class->cursor_get(f.task->instance, words);
         REQUIRE_OK(again.task->class->cursor_set(again.task->instance, words, count));
         for (int n = 0; n < 40; ++n) {
-            REQUIRE_OK(next(&f, &a));
-            REQUIRE_OK(next(&again, &b));
+            REQUIRE_OK(next_batch(&f, &a));
+            REQUIRE_OK(next_batch(&again, &b));
             const size_t bytes = ROWS * LENGTH * sizeof(int32_t);
             CHECK(memcmp(a.tokens, b.tokens, bytes) == 0 && memcmp(a.target, b.target, bytes) == 0);
         }
@@ -88,13 +69,13 @@ TEST(a_stream_goes_on_from_its_cursor) {
         words[0] = -1;
         CHECK_FAILS(again.task->class->cursor_set(again.task->instance, words, count), LH_EFORMAT,
                     "below zero");
-        close_fixture(&f);
-        close_fixture(&again);
+        close_task(&f);
+        close_task(&again);
     }
 }
 
 /* Labels that a pass over a split asks for, and the sum of their values. */
-static double pass_over(fixture *f, lh_split split, double *sum) {
+static double pass_over(task_bench *f, lh_split split, double *sum) {
     double labels = 0;
     lh_host_batch batch = {.rows = 1};
     *sum = 0;
@@ -109,47 +90,45 @@ static double pass_over(fixture *f, lh_split split, double *sum) {
 }
 
 TEST(a_pass_asks_for_every_label_once) {
-    fixture f;
+    task_bench f;
     double valid, again, test;
-    REQUIRE(open_fixture(&f, "random_walk", "steps=10 evaluate_episodes=7"));
+    REQUIRE(open_tracking(&f, "random_walk", "steps=10 evaluate_episodes=7"));
     CHECK_NEAR(pass_over(&f, LH_VALID, &valid), 7 * 11, 0);
     CHECK_NEAR(pass_over(&f, LH_VALID, &again), 7 * 11, 0);
     CHECK_NEAR(pass_over(&f, LH_TEST, &test), 7 * 11, 0);
     CHECK_NEAR(valid, again, 0);
     CHECK(fabs(valid - test) > 0);
-    close_fixture(&f);
+    close_task(&f);
 }
 
 TEST(fewer_episodes_than_rows_make_fewer_rows) {
-    fixture f;
+    task_bench f;
     double sum;
     lh_host_batch batch;
-    REQUIRE(open_fixture(&f, "random_walk", "steps=10 evaluate_episodes=2"));
+    REQUIRE(open_tracking(&f, "random_walk", "steps=10 evaluate_episodes=2"));
     CHECK_NEAR(pass_over(&f, LH_TEST, &sum), 2 * 11, 0);
     REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_TEST));
     REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
     CHECK_EQ_INT(batch.rows, 2);
-    close_fixture(&f);
+    close_task(&f);
 }
 
 /* Nothing but what is printed is asked for; a guess is right one time in ten. */
 TEST(programs_are_scored_where_they_print) {
-    fixture f;
+    task_bench f;
     double sum;
-    REQUIRE(open_fixture(&f, "algorithm", "evaluate_episodes=200"));
+    REQUIRE(open_tracking(&f, "algorithm", "evaluate_episodes=200"));
     CHECK_EQ_INT(f.setup.vocabulary, 23);
     CHECK_NEAR(pass_over(&f, LH_TEST, &sum) / 200, 25.6, 1.5);
     char *data = f.task->class->describe(f.task->instance);
     CHECK_CONTAINS(data, "3 variables (constant guess errs 8");
     free(data);
-    close_fixture(&f);
+    close_task(&f);
 }
 
 TEST(malformed_options_are_refused) {
-    fixture f;
-    REQUIRE(open_fixture(&f, "algorithm", ""));
-    CHECK_FAILS(lh_options_parse(f.options, "variables=6"), LH_EOPTION, "variables");
-    CHECK_FAILS(lh_options_parse(f.options, "largest=1"), LH_EOPTION, "largest");
-    CHECK_FAILS(lh_options_parse(f.options, "grid=4"), LH_EOPTION, "grid");
-    close_fixture(&f);
+    task_bench f;
+    CHECK_FAILS(make_task(&f, "algorithm", "variables=6", "", 1), LH_EOPTION, "variables");
+    CHECK_FAILS(make_task(&f, "algorithm", "largest=1", "", 1), LH_EOPTION, "largest");
+    CHECK_FAILS(make_task(&f, "algorithm", "grid=4", "", 1), LH_EOPTION, "grid");
 }

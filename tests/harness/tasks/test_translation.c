@@ -6,12 +6,13 @@
 
 #include "datasets/text/parallel_text.h"
 #include "harness/engine/plugin.h"
-#include "harness/tasks/tasks.h"
 #include "harness/train/evaluate.h"
 #include "harness/train/trainer.h"
 #include "tests/config.h"
 #include "tests/harness/trigram.h"
 #include "tests/test.h"
+
+#include "tests/harness/tasks/task_bench.h"
 
 #include <unistd.h>
 
@@ -22,25 +23,8 @@ static const char generated[] = "pairs=60 evaluate_pairs=9 tokens=bytes batch_to
 
 /* ---- batches ---- */
 
-typedef struct fixture {
-    lh_options *options;
-    lh_model_setup setup;
-    lh_task *task;
-} fixture;
-
-static bool open_fixture(fixture *f, const char *more) {
-    const lh_task_class *class = lh_task_class_find("translation");
-    *f = (fixture){0};
-    return class != NULL &&
-           CHECK_OK(lh_options_create("translation", class->options, &f->options)) &&
-           CHECK_OK(lh_options_parse(f->options, generated)) &&
-           CHECK_OK(lh_options_parse(f->options, more)) &&
-           CHECK_OK(lh_task_create(class, f->options, 1, &f->setup, &f->task));
-}
-
-static void close_fixture(fixture *f) {
-    lh_task_destroy(f->task);
-    lh_options_destroy(f->options);
+static bool open_pairs(task_bench *f, const char *more) {
+    return open_task(f, "translation", generated, more, 1);
 }
 
 /* A row: source and target end, the decoder reads the target one place later, padding is 0 and
@@ -69,15 +53,15 @@ static bool check_row(const lh_host_batch *batch, int64_t row) {
 }
 
 TEST(an_epoch_has_every_pair_once) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
-    REQUIRE(open_fixture(&f, ""));
+    REQUIRE(open_pairs(&f, ""));
     CHECK(f.setup.vocabulary == VOCABULARY && f.setup.source_vocabulary == VOCABULARY);
     for (int epoch = 0; epoch < 2; ++epoch) {
         int64_t words[LH_CURSOR_WORDS];
         int pairs = 0;
         do {
-            REQUIRE_OK(f.task->class->train_batch(f.task->instance, &batch));
+            REQUIRE_OK(next_batch(&f, &batch));
             CHECK(batch.rows * batch.length <= 256);
             for (int64_t r = 0; r < batch.rows; ++r)
                 pairs += check_row(&batch, r);
@@ -86,10 +70,10 @@ TEST(an_epoch_has_every_pair_once) {
         CHECK_EQ_INT(pairs, PAIRS);
         CHECK_EQ_INT(words[0], epoch);
     }
-    close_fixture(&f);
+    close_task(&f);
 }
 
-static int evaluated_pairs(fixture *f, lh_split split) {
+static int evaluated_pairs(task_bench *f, lh_split split) {
     lh_host_batch batch;
     int pairs = 0;
     CHECK_OK(f->task->class->evaluate_begin(f->task->instance, split));
@@ -103,39 +87,39 @@ static int evaluated_pairs(fixture *f, lh_split split) {
 
 /* A pass does not disturb the training batch that was handed out before it. */
 TEST(a_pass_has_every_pair_once) {
-    fixture f;
+    task_bench f;
     lh_host_batch batch;
-    REQUIRE(open_fixture(&f, ""));
-    REQUIRE_OK(f.task->class->train_batch(f.task->instance, &batch));
+    REQUIRE(open_pairs(&f, ""));
+    REQUIRE_OK(next_batch(&f, &batch));
     const int32_t before = batch.target[0];
     CHECK_EQ_INT(evaluated_pairs(&f, LH_VALID), 9);
     CHECK_EQ_INT(evaluated_pairs(&f, LH_TEST), 9);
     CHECK_EQ_INT(batch.target[0], before);
     (void)check_row(&batch, 0);
-    close_fixture(&f);
+    close_task(&f);
 }
 
 TEST(a_stream_goes_on_from_its_cursor) {
-    fixture f, again;
+    task_bench f, again;
     lh_host_batch a, b;
     int64_t words[LH_CURSOR_WORDS];
-    REQUIRE(open_fixture(&f, "") && open_fixture(&again, ""));
+    REQUIRE(open_pairs(&f, "") && open_pairs(&again, ""));
     for (int n = 0; n < 40; ++n)
-        REQUIRE_OK(f.task->class->train_batch(f.task->instance, &a));
+        REQUIRE_OK(next_batch(&f, &a));
     const int count = f.task->class->cursor_get(f.task->instance, words);
     CHECK(words[0] > 0);
     REQUIRE_OK(again.task->class->cursor_set(again.task->instance, words, count));
     for (int n = 0; n < 60; ++n) {
-        REQUIRE_OK(f.task->class->train_batch(f.task->instance, &a));
-        REQUIRE_OK(again.task->class->train_batch(again.task->instance, &b));
+        REQUIRE_OK(next_batch(&f, &a));
+        REQUIRE_OK(next_batch(&again, &b));
         REQUIRE(a.rows == b.rows && a.length == b.length);
         CHECK(memcmp(a.target, b.target, (size_t)(a.rows * a.length) * sizeof *a.target) == 0);
     }
     words[1] = 1000;
     CHECK_FAILS(again.task->class->cursor_set(again.task->instance, words, 2), LH_EFORMAT,
                 "no position");
-    close_fixture(&f);
-    close_fixture(&again);
+    close_task(&f);
+    close_task(&again);
 }
 
 /* ---- translating ---- */
