@@ -26,6 +26,9 @@ local function title_of(run, place)
   return quote.line(("[%s] %s %s seed %d"):format(place, run.row.label, run.row.dataset, run.seed))
 end
 
+-- With its place in the plan, by which --run finds it.
+local function numbered(run) return title_of(run, run.place .. "/" .. run.planned) end
+
 local function open_store(settings, experiment)
   local results = store.under(settings, experiment)
   return ranks.first and results:prepare() or results
@@ -61,10 +64,6 @@ end
 -- done); "done", "skipped", "failed" or "interrupted".
 function run_one(run, sweep, title)
   local results, settings = sweep.results, sweep.settings
-  if run.row.untuned then
-    if ranks.first then sweep.board:say(("%s  is not tuned: %s"):format(title, run.row.untuned)) end
-    return "failed"
-  end
   if ranks.first then data.tell(identity.task_info(run.row.task)) end
   local lock_file = results:checkpoint(run.id) .. ".lock"
   local lock <close> = lock_of(lock_file, settings.wait)
@@ -92,14 +91,15 @@ function run_one(run, sweep, title)
   return outcome
 end
 
--- The plans of an experiment and of those that are run before it, { experiment =, settings = } in their
--- order: step times are taken of its own rows alone.
+-- The plans of an experiment and of those that are run before it, { experiment =, settings =, failed =,
+-- waiting = runs that wait for trials } in their order: step times are taken of its own rows alone.
 local function plans_of(experiment, settings)
   local plans = {}
   for i, each in ipairs(plan.all(experiment)) do
     local gentle = setmetatable({ force = false, no_timing = true, source = each.name },
       { __index = settings })
-    plans[i] = { experiment = each, settings = each == experiment and settings or gentle }
+    plans[i] = { experiment = each, settings = each == experiment and settings or gentle, failed = 0,
+      waiting = {} }
   end
   return plans
 end
@@ -139,7 +139,7 @@ local function left_of(runs, places, results, settings)
   local left = {}
   for place in text:gmatch "%d+" do
     local run = runs[tonumber(place)]
-    run.place, run.id, left[#left + 1] = tonumber(place), identity.id(run), run
+    run.place, run.planned, run.id, left[#left + 1] = tonumber(place), #runs, identity.id(run), run
   end
   return left
 end
@@ -165,7 +165,7 @@ local function in_turn(left, sweep)
   local outcomes = {}
   for _, run in ipairs(left) do
     sweep.forecast:begin(run)
-    outcomes[run] = run_one(run, sweep, title_of(run, run.place .. "/" .. sweep.planned))
+    outcomes[run] = run_one(run, sweep, numbered(run))
     sweep.forecast:finish(run, outcomes[run] == "done")
     local stops = outcomes[run] == "interrupted"
       or outcomes[run] == "failed" and sweep.settings.fail_fast
@@ -180,8 +180,7 @@ local function side_by_side(left, sweep, needs)
   for i, run in ipairs(left) do
     local source = identity.source_of(run)
     waiting[i] = {
-      run = run, title = title_of(run, run.place .. "/" .. sweep.planned), after = source
-        and identity.of(source).run_id,
+      run = run, title = numbered(run), after = source and identity.of(source).run_id,
     }
   end
   return jobs.run {
@@ -238,6 +237,15 @@ local function say_expected(left, board, settings)
     guessed > 0 and (" (%d told by FLOPs alone: dry-run knows more)"):format(guessed) or ""))
 end
 
+-- Of the runs that are left those that can begin; the others, whose trials have not all ended, wait.
+local function ready_of(left)
+  local ready, outcomes = {}, {}
+  for _, run in ipairs(left) do
+    if run.row.untuned then outcomes[run] = "waiting" else ready[#ready + 1] = run end
+  end
+  return ready, outcomes
+end
+
 -- What is not finished of a plan is run: what became of each run, and whether all were asked to
 -- stop.
 local function run_plan(runs, sweep)
@@ -245,24 +253,25 @@ local function run_plan(runs, sweep)
   local places, refused = places_of(runs, settings, sweep.left_out)
   local left = left_of(runs, places, sweep.results, settings)
   local seconds, bytes = measured_before(left, sweep)
-  sweep.planned = #runs
   local watched = ranks.first and not settings.number and #left > 1
   if watched then outlook.expect(sweep.experiment, left, settings) end
   sweep.forecast = forecast.new(#runs, left, seconds, sweep.later)
   sweep.board = progress.board(not settings.number and function() return sweep.forecast:text() end
     or nil)
   if watched then say_expected(left, sweep.board, settings) end
-  local run_all = settings.jobs and #left > 1 and side_by_side or in_turn
-  local outcomes, stopped = run_all(left, sweep, bytes)
+  local ready, outcomes = ready_of(left)
+  local run_all = settings.jobs and #ready > 1 and side_by_side or in_turn
+  local ended, stopped = run_all(ready, sweep, bytes)
+  for run, outcome in pairs(ended) do outcomes[run] = outcome end
   for _, run in ipairs(refused) do outcomes[run] = "failed" end
   return outcomes, stopped
 end
 
--- Runs the rows of an experiment; `later`: what is ahead behind them. How many failed, and whether all
--- were interrupted.
+-- Runs the rows of an experiment; `later`: what is ahead behind them. How many failed, whether all were
+-- interrupted, and the runs that wait for trials.
 local function run_rows(experiment, settings, later)
-  local failed, interrupted = 0, false
-  if #experiment.rows == 0 then return failed, interrupted end
+  local failed, interrupted, waiting = 0, false, {}
+  if #experiment.rows == 0 then return failed, interrupted, waiting end
   local baselines = experiment:baselines()
   local sweep = { settings = settings, experiment = experiment, results = open_store(settings, experiment.runs),
     machine = core.machine(), later = later }
@@ -276,6 +285,8 @@ local function run_rows(experiment, settings, later)
     interrupted = interrupted or outcome == "interrupted"
     if outcome == "failed" then
       failed = failed + 1
+    elseif outcome == "waiting" then
+      waiting[#waiting + 1] = run
     elseif not is_timed[shared] then
       timed[#timed + 1], is_timed[shared] = run, true
     end
@@ -286,28 +297,43 @@ local function run_rows(experiment, settings, later)
       bases = plan.first(experiment, baselines, settings),
     })
   end
-  return failed, interrupted
+  return failed, interrupted, waiting
 end
 
--- How many runs of a plan wait for trials, their own or those of what they start from.
-local function count_waiting(experiment, settings)
-  local count = 0
-  for _, run in ipairs(plan.agreed(experiment, settings)) do
-    if run.row.untuned then count = count + 1 end
-  end
-  return count
+-- Runs the plan at `place`, unless none of its rows is meant; whether all were interrupted.
+local function run_place(plans, place)
+  local each = plans[place]
+  if place < #plans and #plan.agreed(each.experiment, each.settings) == 0 then return false end
+  local later = ranks.first and place < #plans and ahead_of(plans, place) or nil
+  local interrupted
+  each.failed, interrupted, each.waiting = run_rows(each.experiment, each.settings, later)
+  return interrupted
 end
 
--- Runs the rows of an experiment, and again while more of them may begin than before: a trial may start
--- from a row that other trials of the same plan decide.
-local function run_rounds(experiment, settings, later)
-  local waiting = count_waiting(experiment, settings)
-  while true do
-    local failed, interrupted = run_rows(experiment, settings, later)
-    local before = waiting
-    waiting = before > 0 and count_waiting(experiment, settings) or 0
-    if interrupted or waiting == before then return failed, interrupted end
+-- Whether runs of a plan waited for trials that have ended since.
+local function some_begin(each)
+  if #each.waiting > 0 then plan.agreed(each.experiment, each.settings) end
+  for _, run in ipairs(each.waiting) do
+    if not run.row.untuned then return true end
   end
+  return false
+end
+
+-- The place behind that of the plan which was run last: a trial may start from a row that other trials of
+-- its plan, or of later rounds, decide, and a plan is then run again.
+local function next_place(plans, place)
+  for i = 1, place do
+    if some_begin(plans[i]) then return i end
+  end
+  return place + 1
+end
+
+-- What nothing is left to wait for has failed; how many runs.
+local function say_untuned(waiting)
+  for _, run in ipairs(ranks.first and waiting or {}) do
+    io.stderr:write(("%s  is not tuned: %s\n"):format(numbered(run), run.row.untuned))
+  end
+  return #waiting
 end
 
 --- Runs what is not finished, what its charts need first. Returns how many runs failed, and whether
@@ -316,17 +342,19 @@ end
 --- side, "auto": as many as fill the threads) and words(threads, number, source), the command line of
 --- one of these.
 function runner.run(experiment, settings)
-  if settings.number then return run_rows(experiment, settings) end
-  local failed, plans = 0, plans_of(experiment, settings)
-  for i, each in ipairs(plans) do
-    if i == #plans or #plan.agreed(each.experiment, each.settings) > 0 then
-      local later = ranks.first and i < #plans and ahead_of(plans, i) or nil
-      local more, interrupted = run_rounds(each.experiment, each.settings, later)
-      failed = failed + more
-      if interrupted then return failed, true end
-    end
+  if settings.number then
+    local failed, interrupted, waiting = run_rows(experiment, settings)
+    return failed + say_untuned(waiting), interrupted
   end
-  return failed, false
+  local plans, place, interrupted, failed = plans_of(experiment, settings), 1, false, 0
+  while place <= #plans and not interrupted do
+    interrupted = run_place(plans, place)
+    place = not interrupted and next_place(plans, place) or place
+  end
+  for _, each in ipairs(plans) do
+    failed = failed + each.failed + (interrupted and 0 or say_untuned(each.waiting))
+  end
+  return failed, interrupted
 end
 
 return runner

@@ -261,6 +261,20 @@ t.test("trials that start from a tuned row begin once that has its options", fun
   t.contains(runs[1].tuned, "rate=")
 end)
 
+t.test("to wait for trials is not to fail: --fail-fast goes on, rounds of halving are gone back to", function()
+  local bench, settings = lh.experiment "later", settings_in(scratch())
+  settings.fail_fast = true
+  local halves = lh.tune { rate = { 1e-3, 2e-3, 3e-3, 1e-2 }, steps = 2, halving = true, by = "valid_bits_per_token" }
+  bench:row { "base", model = slide(8), task = task, train = trained(6), tune = halves }
+  bench:row { "tail", model = slide(8), task = task, train = trained(2), tune = halves, from = "base" }
+  local failed, interrupted = runner.run(bench, settings)
+  t.equal(failed, 0)
+  t.check(not interrupted)
+  t.equal(#store.at(settings.results, "later-trials-round1"):rows(), 8)
+  t.equal(#store.at(settings.results, "later-trials"):rows(), 4)
+  t.equal(#store.at(settings.results, "later"):rows(), 2)
+end)
+
 -- ---- ranks ----
 
 t.test("what rank 0 finds of trials decides for all ranks", function()

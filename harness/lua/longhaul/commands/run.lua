@@ -160,7 +160,7 @@ local function run(values, rest)
   local failed, interrupted = runner.run(experiment, settings)
   if not ranks.first then return command.ok end
   local same = "the same command" .. (settings.force and " without --force" or "")
-  if failed > 0 and settings.fail_fast then
+  if interrupted and failed > 0 and settings.fail_fast then
     say_at_end(("stopped where a run failed; %s goes on with the others"):format(same))
     return command.failed
   end
