@@ -59,6 +59,21 @@ function plan.all(experiment)
   return list
 end
 
+--- How often the rounds of an experiment's trials are to be run one after the other until all its rows
+--- are tuned, where it is settled: a trial may start from a tuned row of the experiment itself.
+function plan.passes(experiment)
+  local most = 1
+  for _, row in ipairs(experiment.rows) do
+    local count = row.tune and 1 or 0
+    for _, from in ipairs(chain_of(row)) do
+      local waits = from.experiment == experiment and from.row.tune and from.row.untuned
+      count = count + (waits and 1 or 0)
+    end
+    most = math.max(most, count)
+  end
+  return most
+end
+
 -- What the runs of a row have in common: all but the seed.
 local function shared_of(experiment, row, settings)
   local shared = { experiment = experiment.runs, row = row, scale = settings.scale,

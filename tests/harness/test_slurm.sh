@@ -151,4 +151,26 @@ succeeds "submitted once, behind what it starts from" $'base: job 1\nother: job 
 succeeds "which it waits for, and for nothing else" \
     $'--parsable\n--parsable\n--parsable --dependency=afterany:1\n--parsable' cat "$scratch/bin/calls"
 
+# A trial that starts from a tuned row of its own experiment: the array of trials is there once more, behind itself.
+cat >"$scratch/later.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "later"
+local text = lh.data.text { "generate:books", documents = 6, document_bytes = 2000, limit_eval_bytes = 2000 }
+local tune = lh.tune { rate = { 0.1, 0.3 }, by = "valid_bits_per_token" }
+for _, from in ipairs { false, "base" } do
+  bench:row { from and "tail" or "base", from = from or nil, tune = tune, train = lh.train { steps = 3, warmup = 0 },
+    task = lh.tasks.language_model { text, segment = 32, batch = 2 },
+    model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 } }
+end
+return bench
+LUA
+on slurm later --threads 1 >"$scratch/job.sh"
+rm "$scratch/bin/calls"
+succeeds "trials of trials are submitted twice" $'later-trials: job 1\nlater-trials: job 2\nlater: job 3' \
+    env PATH="$scratch/bin:$PATH" sh "$scratch/job.sh"
+succeeds "one behind the other" $'--parsable\n--parsable --dependency=afterany:1\n--parsable --dependency=afterany:2' \
+    cat "$scratch/bin/calls"
+succeeds "a trial that waits fails in the first" '[3/4] tail rate=0.1 generate:books seed 1  is not tuned: it starts from "base"' queue
+succeeds "and all rows are trained" "base1done tail1done" "$longhaul" lua "$scratch/status.lua" "$scratch/none/later/runs.csv"
+
 finish

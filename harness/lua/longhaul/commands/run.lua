@@ -412,14 +412,32 @@ local function is_untuned(runs)
   return false
 end
 
+-- Puts the rounds of an experiment's trials into the list that it is to follow, as often again as it takes.
+local function add_passes(list, experiment, meant)
+  local rounds, round = {}, experiment.trials
+  while round do
+    if meant[round] then table.insert(rounds, 1, round) end
+    round = round.trials
+  end
+  for _ = 2, #rounds > 0 and plan.passes(experiment) or 1 do
+    table.move(rounds, 1, #rounds, #list + 1, list)
+  end
+end
+
 -- The experiments that have something to run, in their order; of trials the rounds that rows still wait
--- for. Whose trials they are comes behind them.
+-- for, more than once where a trial starts from what others decide. Whose trials they are comes behind them.
 local function submitted(experiment, settings)
-  local list, all, ended = {}, plan.all(experiment), {}
+  local list, all, ended, meant = {}, plan.all(experiment), {}, {}
   for i = #all, 1, -1 do
     local runs = ended[all[i]] and {} or plan.of(all[i], settings)
-    if #runs > 0 then table.insert(list, 1, all[i]) end
+    meant[all[i]] = #runs > 0
     if all[i].trials and not is_untuned(runs) then ended[all[i].trials] = true end
+  end
+  for _, each in ipairs(all) do
+    if meant[each] then
+      add_passes(list, each, meant)
+      list[#list + 1] = each
+    end
   end
   return list
 end
@@ -436,7 +454,7 @@ local function say_submissions(list, job)
   say("array() { %s --plan=\"$1\"; }", array)
   local jobs = {}
   for i, experiment in ipairs(list) do
-    local name, waits = quote.shell(experiment.name), ""
+    local name, waits = quote.shell(experiment.name), jobs[experiment] or ""
     for _, other in ipairs(plan.needs(experiment)) do waits = waits .. (jobs[other] or "") end
     jobs[experiment] = (":$job%d"):format(i)
     if waits ~= "" then waits = "--dependency=afterany" .. waits .. " " end
