@@ -30,8 +30,7 @@ local alike = 8
 -- A pass without gradients is the third of a step.
 local share_of_pass = 1 / 3
 
--- Bytes of a parameter: value, gradient and two moments.
-local bytes_of_parameter = 16
+local bytes_of_number = 4
 
 -- ---- what was trained here ----
 
@@ -58,6 +57,18 @@ local function trained_here(settings)
 end
 
 -- ---- one row ----
+
+-- Bytes of a parameter, the least and the most: value, gradient and moments. Adafactor has the second one
+-- by rows and columns, but whole for vectors and small matrices.
+local function bytes_of_parameter(train)
+  local optimizer, least = train:option "optimizer", 2
+  if optimizer == "adam" or optimizer == "adamw" then
+    least = least + 2
+  elseif train:option "momentum" > 0 then
+    least = least + 1
+  end
+  return bytes_of_number * least, bytes_of_number * (optimizer == "adafactor" and least + 1 or least)
+end
 
 local passes = {}
 
@@ -117,6 +128,7 @@ local function costs_of(self, run)
     row.task.text, row.train:option "precision")]
   local probe = self.probes:of(run, threads)
   local ratio = probe and work.of(row).step / probe.flops
+  local least, most = bytes_of_parameter(row.train)
   local step_tokens = tokens * row.train:option "segments_per_step"
   local step = own and own.token_s * step_tokens or probe and ratio * probe.step_s
     or step_by_flops(self, row, threads)
@@ -124,9 +136,9 @@ local function costs_of(self, run)
     step = step, pass = probe and ratio * probe.pass_s or share_of_pass * step,
     open = probe and probe.open_s or 0, tokens = tokens,
     bytes = own and own.peak_memory_bytes
-      or probe and probe.peak_memory_bytes + bytes_of_parameter * (model.total - probe.parameters),
+      or probe and probe.peak_memory_bytes + most * (model.total - probe.parameters),
     by = own and "runs" or probe and "probe" or "FLOPs", model = model,
-    load = not own and probe and probe.load or nil,
+    load = not own and probe and probe.load or nil, least_bytes = least * model.total,
   }
 end
 
@@ -138,7 +150,7 @@ local function expect(self, run)
     seconds = costs.open + run.row.train:option "steps" * costs.step + passes * costs.pass
       + writes_per_run * self.write_s,
     open_s = costs.open, step_s = costs.step, pass_s = costs.pass, bytes = costs.bytes, by = costs.by,
-    least_bytes = bytes_of_parameter * costs.model.total, load = costs.load,
+    least_bytes = costs.least_bytes, load = costs.load,
     passes = passes_of(run.row.task), parameters = costs.model.total,
     flops_per_token = costs.model.flops_per_token,
   }
@@ -151,8 +163,8 @@ local function show_trial(board, row, place, count)
 end
 
 --- Gives each run of a plan what is expected of it, `expected`: seconds, step_s, bytes (nil where
---- unknown), by ("runs", "probe" or "FLOPs"), load (processors that others used during its probe, nil
---- where the machine was idle), passes (tokens of an evaluation by split), parameters,
+--- unknown), least_bytes (of its parameters alone), by ("runs", "probe" or "FLOPs"), load (processors
+--- that others used during its probe, nil where the machine was idle), passes (tokens of an evaluation by split), parameters,
 --- flops_per_token; or `refusal`, why it cannot be run, as it would say itself. `settings`: machine,
 --- device, threads(row) (that it gets), stores (whose runs were trained before), open (makes a
 --- session for a run; nil: nothing is probed).

@@ -93,10 +93,26 @@ bench:row { "huge", model = lh.models.slide { layers = 64, width = 65536, heads 
 return bench
 END
 fails 1 "what the parameters alone make too large is refused, though no step of it was tried" \
-    "refused: $scratch/huge.lua:3: row \"huge\" (generate:books): takes 50332" \
+    "refused: $scratch/huge.lua:3: row \"huge\" (generate:books): takes 37749" \
     "$longhaul" dry-run "$scratch/huge.lua" --scale smoke --results "$scratch/none"
-succeeds "and its memory is a bound from below" "at least 50332" \
+succeeds "and its memory is a bound from below" "at least 37749" \
     sh -c "$longhaul dry-run $scratch/huge.lua --scale smoke --results $scratch/none || true"
+
+# At the edge: value and gradient fit, two moments beside them do not.
+cat >"$scratch/edge.lua" <<'END'
+local lh = require "longhaul"
+local bench = lh.experiment "edge"
+local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 1024, batch = 1 }
+local model = lh.match { lh.models.slide { layers = 8, width = 512, heads = 8 }, task = task,
+  parameters = 0.7 * require("longhaul.core").machine().memory_bytes / 8 }
+bench:row { "sgd", model = model, task = task, train = lh.train { steps = 2, optimizer = "sgd", momentum = 0 } }
+bench:row { "adam", model = model, task = task, train = lh.train { steps = 2, optimizer = "adam" } }
+return bench
+END
+fails 1 "what an optimizer keeps is counted" 'row "adam" (generate:books): takes ' \
+    "$longhaul" dry-run "$scratch/edge.lua" --scale smoke --results "$scratch/none"
+succeeds "and what it does not keep is not" "1 refused" sh -c \
+    "echo \$($longhaul dry-run $scratch/edge.lua --scale smoke --results $scratch/none | grep -c refused:) refused"
 
 # A row that fails does not stop the others.
 sed 's/window = 32 }/window = 32, heads = 3 }/' "$scratch/sweep.lua" >"$scratch/bad.lua"

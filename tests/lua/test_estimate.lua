@@ -158,6 +158,23 @@ t.test("a larger vocabulary costs what its FLOPs and parameters say", function()
   t.equal(sub_words.bytes - bytes.bytes, 16 * (sub_words.parameters - bytes.parameters))
 end)
 
+t.test("what parameters take at least is what their optimizer keeps of them", function()
+  local size = lh.models.slide { layers = 1, width = 256, heads = 2, window = 16 }
+  for text, bytes in pairs { ["optimizer=sgd momentum=0"] = 8, ["optimizer=sgd"] = 12, ["optimizer=adam"] = 16,
+    ["optimizer=adamw"] = 16, ["optimizer=adafactor momentum=0"] = 8, ["optimizer=adafactor"] = 12 } do
+    local changes = { steps = 1 }
+    for name, value in text:gmatch "(%w+)=(%w+)" do changes[name] = tonumber(value) or value end
+    local row = row_of("o", { model = size, train = lh.train(changes) })
+    local expected = expected_of({ row })[1].expected
+    t.equal(expected.least_bytes, bytes * expected.parameters)
+    local session <close> = open { row = row }
+    session:inference_memory()
+    local peak = session:info().peak_memory_bytes
+    t.check(peak >= expected.least_bytes, text .. ": it takes less")
+    t.check(peak < expected.least_bytes + 4 * expected.parameters, text .. ": it takes another number of each")
+  end
+end)
+
 t.test("what was trained here wins, what was trained elsewhere says nothing", function()
   local row = row_of "a"
   local record = {

@@ -239,11 +239,12 @@ local function show_run(run)
   fold.print((line:gsub(" +$", "")))
 end
 
--- What is not known of a run's memory is at least that of its parameters, which may be too much.
+-- What is not known of a run's memory is at least that of its parameters, which may be too much. An
+-- estimate refuses nothing.
 local function add_memory(run, settings, all)
   local expected, memory = run.expected, core.machine().memory_bytes
-  local least = expected.bytes or expected.least_bytes
-  all.bytes = math.max(all.bytes, least)
+  local least = expected.least_bytes
+  all.bytes = math.max(all.bytes, expected.bytes or least)
   all.unknown = all.unknown + (expected.bytes and 0 or 1)
   if settings.device ~= "cpu" or least <= memory or finished.is_over(run.state) then return end
   local text = ("%s: row \"%s\" (%s): takes %s of memory or more, where this machine has %s"):format(
