@@ -81,10 +81,7 @@ function run_one(run, sweep, title)
     outcome, run.start = run_source(run, sweep)
     if not ranks.exists(run.start.path) then return outcome == "skipped" and "failed" or outcome end
   end
-  -- a forced run that was stopped has no row, and goes on
-  if settings.force and ranks.first and finished.row(run.id, results) then
-    core.remove_file(results:checkpoint(run.id))
-  end
+  if settings.force and ranks.first then results:begin_forced(run.id) end
   local shown = ranks.first and progress.new(title, sweep.board, run, sweep.forecast)
   local outcome = training.run(run, results, sweep.machine, shown)
   if outcome == "done" and ranks.first then core.remove_file(lock_file) end

@@ -304,7 +304,18 @@ function Store:checkpoint(id) return ("%s/checkpoints/%s.snapshot"):format(self.
 --- Removes what an unfinished attempt at a run would go on from, unless a process is at it.
 function Store:drop_attempt(id)
   if not core.exists(self:checkpoint(id)) then return end
-  remove_idle(self, id, { self:checkpoint(id), self:best_weights(id) })
+  remove_idle(self, id, { self:checkpoint(id), self:best_weights(id), self:forced(id) })
+end
+
+--- There while a run that was begun by --force is under way.
+function Store:forced(id) return ("%s/checkpoints/%s.forced"):format(self.path, id) end
+
+--- Under a run's lock: it begins anew, whatever was left of it, unless a forced one goes on.
+function Store:begin_forced(id)
+  if core.exists(self:forced(id)) then return end
+  core.remove_file(self:checkpoint(id))
+  core.remove_file(self:best_weights(id))
+  core.write_file(self:forced(id), "")
 end
 
 --- The state of a run that has ended, where it is kept.

@@ -235,6 +235,7 @@ local function finish(run, results, session, record, shown)
   results:put(record, own_columns(run.row))
   core.remove_file(results:checkpoint(run.id))
   core.remove_file(results:best_weights(run.id))
+  core.remove_file(results:forced(run.id))
   return true
 end
 
@@ -259,6 +260,7 @@ function training.run(run, results, machine, shown)
   elseif not good then
     record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line,
       run.row.label, outcome)
+    core.remove_file(results:forced(run.id))
     -- one that failed before it began again keeps what it was worth
     if not finished.row(run.id, results) then results:put(record, own_columns(run.row)) end
     shown:finish("failed: " .. record.error)

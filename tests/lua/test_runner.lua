@@ -111,6 +111,35 @@ t.test("a forced run that cannot begin leaves the finished one as it is", functi
   t.equal(results:find(kept.run_id).date, kept.date)
 end)
 
+t.test("a forced run begins anew, and goes on from its own checkpoint", function()
+  local results, train, found = store.at(folder, "chain"), training.run, nil
+  local forced = setmetatable({ force = true }, { __index = settings })
+  local text = base:gsub('"base"', '"stopped"')
+  local function stopped(run, ...)
+    found = core.exists(results:checkpoint(run.id)) and core.read_file(results:checkpoint(run.id)) or "none"
+    core.write_file(results:checkpoint(run.id), ...)
+    return "interrupted"
+  end
+  local function begin(how, left)
+    function training.run(run) return stopped(run, left) end
+    runner.run(load(text), how)
+    training.run = train
+    return found
+  end
+  t.equal(begin(settings, "of a plain run"), "none")
+  t.equal(begin(settings, "of a plain run"), "of a plain run")
+  t.equal(begin(forced, "of a forced run"), "none")
+  t.equal(begin(forced, "of a forced run"), "of a forced run")
+  t.equal(begin(settings, "of a forced run"), "of a forced run")
+  run(text) -- to its end
+  t.equal(begin(forced, "of another forced run"), "none")
+  local open = plan.session
+  function plan.session() error("no memory", 0) end
+  t.equal(runner.run(load(text), forced), 1)
+  plan.session = open
+  t.equal(begin(forced, ""), "none") -- what failed is over
+end)
+
 t.test("what is left is told by a finished run on the same GPU", function()
   local bench = load(base:gsub('"base"', '"on a GPU"'))
   local on_gpu, results = setmetatable({ device = "cuda" }, { __index = settings }), store.at(folder, "chain")

@@ -480,7 +480,7 @@ local function with(...)
   return table.move({ ... }, 1, select("#", ...), #choosing + 1, { table.unpack(choosing) })
 end
 
-local to_run = with(threads, { "force", "run finished runs again" },
+local to_run = with(threads, { "force", "run finished runs again, and from their start those that are begun" },
   no_timing,
   { "fail-fast", "stop at the first run that fails" },
   { "keep-checkpoints", "keep the last checkpoint of each run when it is finished" },
