@@ -219,6 +219,15 @@ for _, mistake in ipairs(mistakes) do
   end)
 end
 
+t.test("one baseline is enough for all tables of relative step times", function()
+  local bench = run(start .. [[
+    bench:row { "a", model = model, task = task, train = train }
+    bench:table { name = "first", columns = { "relative_step_time" } }
+    bench:table { name = "second", columns = { "mse" }, baseline = "a" }
+    return bench]])
+  t.equal(#bench.tables, 2)
+end)
+
 t.test("a row is there once", function()
   local row = "bench:row { 'a', model = model, task = task, train = train }\n"
   t.fails(function() run(start .. row .. row .. "return bench") end, "is there already, from "

@@ -141,4 +141,25 @@ function checks.fit(rows, options)
   if options.crossing and #rows > 0 then check_crossing(rows, options) end
 end
 
+-- Whether a table shows relative times that can only be measured; a published one may have the paper's.
+local function is_relative(options)
+  for _, name in ipairs(options.published and {} or options.columns) do
+    if name == "relative_step_time" then return true end
+  end
+  return false
+end
+
+--- Fails at the line of a table of relative step times where no table has a baseline: one without is relative
+--- to that of the first which has one.
+function checks.baselines(tables)
+  local wrong
+  for _, options in ipairs(tables) do
+    if options.baseline then return end
+    wrong = wrong or is_relative(options) and options
+  end
+  if not wrong then return end
+  error(("%s: table: column 'relative_step_time' needs the field 'baseline', the row that it is relative to"):format(
+    wrong.line), 0)
+end
+
 return checks

@@ -261,15 +261,6 @@ local function check_best(best)
   end
 end
 
--- Without a baseline no row has a relative time; beside published values the column may be the paper's.
-local function check_baseline(options)
-  for _, name in ipairs(options.columns) do
-    if name == "relative_step_time" and not options.baseline and not options.published then
-      spec.fail "table: column 'relative_step_time' needs the field 'baseline', the row that it is relative to"
-    end
-  end
-end
-
 --- Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" }, baseline
 --- = "Slide:13L", published = "paper_table1" }`. `datasets` maps our names of datasets to the
 --- paper's, or to "" where the paper has not used them; `best` says "min" or "max" for a metric.
@@ -279,7 +270,6 @@ function Experiment:table(options)
   check_fields("table", options, fields.table)
   checks.list("table: field 'columns'", options.columns)
   check_metrics("table", options.columns)
-  check_baseline(options)
   if type(options.baseline) == "table" then checks.named("table: field 'baseline'", options.baseline) end
   check_best(options.best or {})
   if options.select then check_select(options) end
@@ -515,6 +505,7 @@ end
 --- rows have, and that each cell of a claim means one row.
 function Experiment:check()
   check_again(self)
+  checks.baselines(self.tables)
   local labels = evidence.labels()
   for _, claim in ipairs(self.claims) do check_slugs(claim, labels) end
   for _, options in ipairs(self.fits) do
