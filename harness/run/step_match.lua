@@ -36,10 +36,21 @@ local function file_of()
   return folder, folder .. "/matches.csv"
 end
 
-local function record_of(model, task, train, budget)
-  local machine = core.machine()
-  local name = provenance.machine_name(machine, step_match.device)
-  local record = { machine = name, threads = tostring(machine.threads), class = model.name,
+-- The name of this machine with the device; nil, and why, where it has none.
+local function name_of(machine)
+  local good, name = pcall(provenance.machine_name, machine, step_match.device)
+  if good then return name end
+  return nil, name
+end
+
+-- Whether a record is of the machine that is called so, or, without a name, of this one with some device.
+local function is_of(record, name, cpu)
+  local with = cpu .. " with "
+  return record.machine == name or not name and record.machine:sub(1, #with) == with
+end
+
+local function record_of(name, model, task, train, budget)
+  local record = { machine = name, threads = tostring(core.machine().threads), class = model.name,
     options = model.text, task = task.name .. " " .. task.text, step_time_ms = ("%.17g"):format(budget) }
   record.key = core.hash(table.concat({ record.machine, record.threads, record.class, record.options,
     record.task, train.text, record.step_time_ms }, "\n"), 16)
@@ -57,15 +68,23 @@ local function find(wanted, path, search)
     .. "once its line (key %s) is removed from %s\n"):format(seen.load, wanted.key, path))
 end
 
+-- What was found is known without the device, so that a script can be read where tables are made.
 local function known_or_found(model, task, train, budget, search)
   local folder, path = file_of()
-  local wanted = record_of(model, task, train, budget)
+  local machine = core.machine()
+  local name, why = name_of(machine)
   core.make_folder(folder)
   local lock <close> = core.lock(path .. ".lock")
   local records = core.exists(path) and csv.read(path, needed) or {}
   for _, record in ipairs(records) do
-    if record.key == wanted.key then return record.changes end
+    local same = is_of(record, name, machine.cpu) and record_of(record.machine, model, task, train, budget)
+    if same and same.key == record.key then return record.changes end
   end
+  if not name then
+    error(("match: which width of %s takes %g ms a step is found on a machine that has the device: %s"):format(
+      model.name, budget, why), 0)
+  end
+  local wanted = record_of(name, model, task, train, budget)
   find(wanted, path, search)
   records[#records + 1] = wanted
   csv.write(path, columns, records)

@@ -109,10 +109,18 @@ t.test("a size for another device is another, and one of a busy machine says so"
   local on_gpu = lh.match(options):option "width"
   step_match.device, load = "cpu", 0
   local again = lh.match(options):option "width"
+  -- a device that is not here now
+  function core.device_name() error("no GPU is here", 0) end
+  step_match.device = "cuda:1"
+  local without = lh.match(options):option "width"
+  local _, why = pcall(lh.match, { slide, task = text, step_time_ms = 300 })
+  step_match.device = "cpu"
   io.stderr, step_match.cost, core.device_name, others.watch = kept.stderr, kept.cost, kept.name, kept.watch
   core.cache_folder = cache
   t.near(on_gpu, 2 * on_cpu, 0.1 * on_cpu)
   t.equal(again, on_cpu)
+  t.equal(without, on_gpu)
+  t.contains(why, "takes 300 ms a step is found on a machine that has the device: no GPU is here")
   local records = csv.read(folder .. "/matches.csv")
   t.equal(#records, 2)
   t.equal(records[1].machine, core.machine().cpu)
