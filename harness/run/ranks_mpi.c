@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/engine/clock.h"
 #include "harness/run/nccl.h"
 
-enum { REQUESTS = 64, NAME_BYTES = 64, NOTICE = 1, STANDARD_LIMIT = 1800 };
+enum { REQUESTS = 64, NAME_BYTES = 64, NOTICE = 1, STANDARD_LIMIT = 1800, FEW_BYTES = 4096 };
 
 /* Who a rank is. */
 typedef struct member {
@@ -160,8 +161,16 @@ static lh_status poll_sums(bool *done) {
     return lh_nccl_poll(world.nccl, true, done);
 }
 
-/* Time in which this process was stopped itself is no time of waiting: it comes in one piece. */
-static lh_status await(lh_status (*poll)(bool *done)) {
+/* Leaves the processor to whoever is waited for. */
+static void rest(void) {
+    const struct timespec pause = {.tv_nsec = 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+/* Time in which this process was stopped itself is no time of waiting: it comes in one piece. Who
+ * waits for `few` bytes rests when that takes long: a rank may measure meanwhile, alone. More of
+ * them need every poll to get on. */
+static lh_status await(lh_status (*poll)(bool *done), bool few) {
     const double patience = 0.05, most = 1;
     double looked = lh_clock_seconds(), waited = 0;
     bool done = false, told = false;
@@ -170,6 +179,7 @@ static lh_status await(lh_status (*poll)(bool *done)) {
         LH_TRY(poll(&done));
         if (done) return LH_OK;
         (void)sched_yield();
+        if (few && waited > 0) rest();
         const double passed = lh_clock_seconds() - looked;
         if (world.members == NULL || passed < patience) continue;
         looked += passed;
@@ -190,7 +200,7 @@ static lh_status start_reduction(void *x, int64_t count, MPI_Datatype type, MPI_
     size_t element = type == MPI_DOUBLE ? sizeof(double) : type == MPI_FLOAT ? sizeof(float) : 1;
     for (int64_t at = 0; at < count; at += most) {
         const int part = (int)(count - at < most ? count - at : most);
-        if (world.requests == REQUESTS) LH_TRY(await(poll_messages));
+        if (world.requests == REQUESTS) LH_TRY(await(poll_messages, false));
         LH_TRY(check(MPI_Iallreduce(MPI_IN_PLACE, (char *)x + (size_t)at * element, part, type, op,
                                     MPI_COMM_WORLD, &world.request[world.requests])));
         world.requests += 1;
@@ -204,7 +214,7 @@ static lh_status merge(lh_communicator *ranks, void *x, size_t bytes) {
     (void)ranks;
     LH_TRY(usable());
     LH_TRY(start_reduction(x, (int64_t)bytes, MPI_BYTE, MPI_BOR));
-    return await(poll_messages);
+    return await(poll_messages, bytes <= FEW_BYTES);
 }
 
 static lh_status refuse_shared(int first, int second, const lh_device *device) {
@@ -236,10 +246,10 @@ static lh_status start_on_gpu(lh_communicator *ranks, lh_device *device, real *x
     if (world.nccl == NULL) {
         LH_TRY(check_gpus(ranks, device));
         LH_TRY(lh_nccl_open(ranks, &world.nccl));
-        LH_TRY(await(poll_nccl));
+        LH_TRY(await(poll_nccl, false));
     }
     LH_TRY(lh_nccl_start(world.nccl, device, x, count));
-    return await(poll_nccl);
+    return await(poll_nccl, false);
 }
 
 static lh_status start(lh_communicator *ranks, lh_device *device, real *x, int64_t count) {
@@ -257,8 +267,8 @@ static lh_status progress(lh_communicator *ranks) {
 
 static lh_status finish(lh_communicator *ranks, lh_device *device) {
     (void)ranks;
-    if (device->kind == LH_CPU) return await(poll_messages);
-    return world.nccl != NULL ? await(poll_sums) : LH_OK;
+    if (device->kind == LH_CPU) return await(poll_messages, false);
+    return world.nccl != NULL ? await(poll_sums, false) : LH_OK;
 }
 
 /* A GPU that still adds up would wait for the others for ever, and whoever frees its memory with
@@ -273,7 +283,7 @@ static lh_status sum(lh_communicator *ranks, double *x, int64_t count) {
     (void)ranks;
     LH_TRY(usable());
     LH_TRY(start_reduction(x, count, MPI_DOUBLE, MPI_SUM));
-    return await(poll_messages);
+    return await(poll_messages, count <= FEW_BYTES / (int64_t)sizeof *x);
 }
 
 /* ---- life ---- */
@@ -396,7 +406,7 @@ static lh_status end_mpi(void) {
 static lh_status part(void) {
     if (world.base.size == 1) return LH_OK;
     LH_TRY(check(MPI_Ibarrier(MPI_COMM_WORLD, &world.request[world.requests++])));
-    LH_TRY(await(poll_messages));
+    LH_TRY(await(poll_messages, true));
     return listen();
 }
 

@@ -166,6 +166,19 @@ bench:row { "sized", task = task, train = lh.train { steps = 1 }, model = model 
 bench:table { columns = { "bits_per_byte" } }
 return bench
 LUA
+cat >"$scratch/alone.lua" <<'LUA'
+local core, ranks = require "longhaul.core", require "longhaul.run.ranks"
+local _, before = core.cpu_time()
+ranks.decide(function()
+  core.sleep(2)
+  return ""
+end)
+local _, after = core.cpu_time()
+local most = -math.huge
+for _, spent in ipairs(ranks.each(after - before)) do most = math.max(most, spent) end
+if ranks.first then print(most < 0.5 and "they rest" or ("one took %.2f s"):format(most)) end
+LUA
+succeeds "who waits long leaves the processors alone" "they rest" on_ranks 3 lua "$scratch/alone.lua"
 export XDG_CACHE_HOME=$scratch/cache
 fails 1 "no size is so fast, on any rank" "comes no nearer" run sized 2 matched --no-timing
 unset XDG_CACHE_HOME
