@@ -128,14 +128,14 @@ end
 
 --- The medians that a step time is made of and by what factor it changes at their quartiles, { {
 --- key =, q1 =, q3 = } ... }; none for what is no time. Cells with a key in common, as two ratios
---- to one baseline, move together.
+--- to one baseline of one round, move together: a row's medians in two rounds are two.
 function Measured:quartiles(cell)
   local label, list = self:label(cell), {}
   local found = label and self.results(cell.experiment):quartiles(label, cell.metric, cell.dataset)
     or {}
   for i, factor in ipairs(found) do
     list[i] = {
-      key = table.concat({ cell.experiment.name, factor.label, cell.dataset or "" }, "\n"),
+      key = table.concat({ cell.experiment.name, factor.label, cell.dataset or "", factor.round }, "\n"),
       q1 = factor.q1, q3 = factor.q3,
     }
   end

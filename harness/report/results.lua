@@ -246,11 +246,11 @@ function Results:apart(names, cells)
 end
 
 -- By what factor a value changes when a record that it is proportional to (`power` 1), or inverse
--- to (-1), lies at its lower or upper quartile: { label =, q1 =, q3 = }; nil where quartiles were
--- not kept.
+-- to (-1), lies at its lower or upper quartile: { label =, round = the record's, q1 =, q3 = }; nil
+-- where quartiles were not kept.
 local function factors(label, record, power)
   local q1, q3 = step_times.quartiles(record)
-  return q1 and { label = label, q1 = q1 ^ power, q3 = q3 ^ power }
+  return q1 and { label = label, round = record.round, q1 = q1 ^ power, q3 = q3 ^ power }
 end
 
 -- The factors of the records behind a row's value on a data set.
@@ -270,10 +270,11 @@ local function factors_on(self, row, metric, dataset)
   return list
 end
 
---- What a value of step times is made of: { { label =, q1 =, q3 = } ... }, the rows whose median it
---- depends on, and by what factor it changes when that lies at the lower or the upper quartile of
---- the row's steps. Empty where it is none, or quartiles were not kept. Without a dataset: of the
---- mean over datasets, where a row moves on all of them.
+--- What a value of step times is made of: { { label =, round =, q1 =, q3 = } ... }, the rows whose
+--- median in a round it depends on, and by what factor it changes when that lies at the lower or the
+--- upper quartile of the row's steps. Empty where it is none, or quartiles were not kept. Without a
+--- dataset: of the mean over datasets, where a row moves on all of them, and `round` names those of
+--- all.
 function Results:quartiles(row, metric, dataset)
   if dataset then return factors_on(self, row, metric, dataset) end
   local list, by_label, total = {}, {}, 0
@@ -283,9 +284,10 @@ function Results:quartiles(row, metric, dataset)
     for _, factor in ipairs(value and factors_on(self, row, metric, name) or {}) do
       local joint = by_label[factor.label]
       if not joint then
-        joint = { label = factor.label, q1 = 0, q3 = 0 }
+        joint = { label = factor.label, round = "", q1 = 0, q3 = 0 }
         by_label[factor.label], list[#list + 1] = joint, joint
       end
+      joint.round = joint.round .. "\n" .. factor.round
       joint.q1, joint.q3 = joint.q1 + value * (factor.q1 - 1), joint.q3 + value * (factor.q3 - 1)
     end
   end

@@ -5,9 +5,11 @@ local t = dofile "tests/test.lua"
 local chart = require "longhaul.report.chart"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local evidence = require "longhaul.report.evidence"
 local identity = require "longhaul.run.identity"
 local lh = require "longhaul"
 local others = require "longhaul.run.others"
+local predicate = require "longhaul.report.predicate"
 local ranks = require "longhaul.run.ranks"
 local results = require "longhaul.report.results"
 local runner = require "longhaul.run.runner"
@@ -95,6 +97,24 @@ t.test("the quartiles of the round that counts go with a time, a rate and a rati
   near("relative_step_time", { "fast", 0.9, 1.2 }, { "base", 1 / 0.9, 1 / 1.2 })
   near("tokens_per_second", { "fast", 1 / 0.9, 1 / 1.2 })
   near("bits_per_byte")
+end)
+
+t.test("two ratios to a baseline that was timed in two rounds are not decided within its quartiles", function()
+  local apart, p = bench_of("rounds-apart", { "base", "low", "high" }), predicate
+  for _, row in ipairs(apart.rows) do runs.put(folder, apart, { label = row.label, bits_per_byte = 1 }) end
+  local function cell(label, dataset)
+    return p.cell(label, { experiment = apart, row = label, metric = "relative_step_time", dataset = dataset })
+  end
+  local function verdict(dataset)
+    return p.less(cell("low", dataset), cell("high", dataset)):judge(evidence.measured(settings)).verdict
+  end
+  runs.time(folder, apart, { round = "a1", times = { base = 100, low = 100 } })
+  runs.time(folder, apart, { round = "a2", times = { base = 80, high = 120 } })
+  t.equal(verdict "books", "undecided") -- 1.2 / 0.9 is not below 1.35 / 1.2
+  t.equal(verdict(), "undecided")
+  runs.time(folder, apart, { round = "a3", date = "2026-01-02", times = { base = 100, low = 100, high = 150 } })
+  t.equal(verdict "books", "holds") -- of one round the baseline cancels: 1.2 is below 1.35
+  t.equal(verdict(), "holds")
 end)
 
 t.test("a time is that of the latest idle round", function()
