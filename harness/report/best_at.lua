@@ -5,6 +5,7 @@ local csv = require "longhaul.run.csv"
 local curves = require "longhaul.report.curves"
 local quantity = require "longhaul.run.quantity"
 local results_of = require "longhaul.report.results"
+local statuses = require "longhaul.report.cell_status"
 local statistics = require "longhaul.report.statistics"
 local summary = require "longhaul.report.summary"
 local views = require "longhaul.report.views"
@@ -44,16 +45,23 @@ local function are_apart(a, b)
   return #list == math.max(a.seeds, b.seeds) and statistics.are_apart(list)
 end
 
+-- Why a row has no place, "stale" or "seeds are missing"; nil where it has one.
+local function doubt_of(entry, most)
+  local is_lacking = statuses.lacks_seeds(entry, most)
+  return results_of.doubt(entry.status) or (is_lacking and "seeds are missing") or nil
+end
+
 -- By loss; the first is the best, and those that cannot be told from it are tied. What is not of
--- today's runs has no place.
+-- today's runs, or lacks seeds, has no place.
 local function rank(list)
   table.sort(list, function(a, b)
     if a.loss ~= b.loss then return a.loss < b.loss end
     return a.row < b.row
   end)
-  local best, place = nil, 0
+  local best, place, most = nil, 0, statuses.most_seeds(list)
   for _, entry in ipairs(list) do
-    if not results_of.doubt(entry.status) then
+    entry.doubt = doubt_of(entry, most)
+    if not entry.doubt then
       best, place = best or entry, place + 1
       entry.place = entry == best and "best" or not are_apart(entry, best) and "tie" or tostring(place)
     end
@@ -67,7 +75,7 @@ local function ranked(rows, losses, results, over, at)
     local unit = curves.per_step(results, row, losses[row], over)
     local entry = unit and reached(row, losses[row], unit, at)
     if entry then
-      entry.status = results:status(row.label, row.dataset)
+      entry.status, entry.why = results:status(row.label, row.dataset)
       list[#list + 1] = entry
     end
   end
@@ -77,7 +85,7 @@ end
 
 --- One record for each data set, moment and row that has come so far: dataset, row, over ("seconds" or
 --- "flops"), at, loss and spread over seeds, step, ended ("yes": its training was over), place
---- ("best", "tie" with it, or a number; nil where the runs are not today's), status.
+--- ("best", "tie" with it, or a number; nil where the runs are not today's, or seeds are missing), status.
 function best_at.records(experiment, options, results, from)
   local records = {}
   for _, dataset in ipairs(summary.datasets(experiment.rows)) do
@@ -108,7 +116,7 @@ end
 
 -- What stands behind a loss: " (tie)", or " (stale)".
 local function remark(record)
-  local text = results_of.doubt(record.status) or record.place == "tie" and "tie"
+  local text = record.doubt or record.place == "tie" and "tie"
   return text and (" (%s)"):format(text) or ""
 end
 

@@ -1,4 +1,5 @@
--- What the status of a table's cell says, and whether the cell may be the best of its column.
+-- What the status of a table's cell says, and whether the cell may be the best of its column; what
+-- else ranks rows asks here whether seeds are lacking.
 local statuses = {}
 
 -- A mean of fewer data sets than that of others, and one that is of a busy machine besides.
@@ -18,9 +19,29 @@ function statuses.is_of_fewer(status)
   return status == statuses.of_fewer or status == statuses.busy_of_fewer
 end
 
---- What may be the best: of today's runs, on an idle machine, on all data sets.
-function statuses.candidate(cell)
-  return not cell.busy and (cell.status == "done" or cell.status == "partial") and cell.measured
+local function is_of_today(row) return row.status == "done" or row.status == "partial" end
+
+--- The most `seeds` that one of some rows has, of those whose `status` is of today's runs.
+function statuses.most_seeds(rows)
+  local most = 0
+  for _, row in ipairs(rows) do
+    if is_of_today(row) then most = math.max(most, row.seeds) end
+  end
+  return most
+end
+
+--- Whether the mean over a row's seeds may lack those that did worst: some did not end well (`why`
+--- names them), or planned ones are not there and others have more, `most`.
+function statuses.lacks_seeds(row, most)
+  return row.why ~= nil or (row.status == "partial" and row.seeds < most)
+end
+
+--- What may be the best: of today's runs, on an idle machine, on all data sets and, of what each seed
+--- has of its own, without lacking seeds, of which others have `most` (nil: seeds share it).
+function statuses.candidate(cell, most)
+  if cell.busy or not is_of_today(cell) then return nil end
+  if most and statuses.lacks_seeds(cell, most) then return nil end
+  return cell.measured
 end
 
 return statuses

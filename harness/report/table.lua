@@ -223,16 +223,24 @@ local function cell_of(results, paper, label, name, column, select)
   }
 end
 
-local function mark_best(rows, index, better)
+-- The most seeds of a column where each has a value of its own; nil where they share it.
+local function most_seeds(rows, index, metric)
+  if not metrics.is_by_seed(metric) then return nil end
+  local cells = {}
+  for i, row in ipairs(rows) do cells[i] = row.cells[index] end
+  return statuses.most_seeds(cells)
+end
+
+local function mark_best(rows, index, better, most)
   local best
   for _, row in ipairs(rows) do
-    local value = statuses.candidate(row.cells[index])
+    local value = statuses.candidate(row.cells[index], most)
     local wins = value and (not best or (better == "min" and value < best)
       or (better == "max" and value > best))
     if wins then best = value end
   end
   for _, row in ipairs(rows) do
-    row.cells[index].best = best ~= nil and statuses.candidate(row.cells[index]) == best
+    row.cells[index].best = best ~= nil and statuses.candidate(row.cells[index], most) == best
   end
 end
 
@@ -241,7 +249,8 @@ end
 local function mark_all(made, best)
   for c, column in ipairs(made.columns) do
     local better = best[column.metric] or metrics.better(column.metric)
-    if better and not column.apart then mark_best(made.rows, c, better) end
+    local most = most_seeds(made.rows, c, column.metric)
+    if better and not column.apart then mark_best(made.rows, c, better, most) end
   end
 end
 

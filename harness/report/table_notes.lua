@@ -9,7 +9,8 @@ local notes = {}
 
 -- What a status of some cells means.
 local odd_sentences = {
-  { "partial", "Some rows lack seeds (status partial in the CSV file)" },
+  { "partial", "Some rows lack seeds (status partial in the CSV file), and no mean of fewer than others have "
+    .. "is the best" },
   { statuses.of_fewer, "Some rows lack data sets that others have (part), and are never the best" },
   { "stale", "Some rows are stale, and never the best" },
   { "other data", "Some rows were measured on data that this machine lacks, and are never the best" },

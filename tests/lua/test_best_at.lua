@@ -34,7 +34,10 @@ function results:value(label, metric)
     and rows[label].flops or nil
 end
 
-function results:status(label) return self.stale == label and "stale" or "done" end
+function results:status(label)
+  if self.lacking == label then return "partial", self.why end
+  return self.stale == label and "stale" or "done"
+end
 
 function results:reason() return nil, self.busy end
 
@@ -93,6 +96,17 @@ t.test("what is not of today's runs has no place, and none is tied with it", fun
   results.stale = "slow"
   t.equal(at("seconds", 25), "slow 2.10 20 stale, quick 3.10 30 best ended, noisy 3.13 30 tie ended")
   results.stale = nil
+end)
+
+t.test("what lacks seeds that others have, or that diverged, has no place", function()
+  local slow, all = rows.slow.seeds, { { 4, 2, 1 }, { 4.2, 2.2, 1.2 } }
+  results.lacking, rows.slow.seeds = "slow", all
+  t.equal(at("seconds", 25), "slow 2.10 20 partial, quick 3.10 30 best ended, noisy 3.13 30 tie ended")
+  rows.slow.seeds = slow -- three of more that are planned
+  t.contains(at("seconds", 25), "slow 2.10 20 best, quick 3.10 30 2 ended")
+  results.why = "seed 4 diverged"
+  t.contains(at("seconds", 25), "slow 2.10 20 partial, quick 3.10 30 best ended")
+  results.lacking, results.why = nil, nil
 end)
 
 t.test("moments are numbers above zero", function()

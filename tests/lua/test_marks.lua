@@ -114,6 +114,52 @@ t.test("stale rows are marked, named and never the best", function()
     "with runs that are not today's (stale): a, b and 2 more")
 end)
 
+-- The rows that are the best of the first column, and the front of their chart; `seeds`: for each row what
+-- became of its seeds, a loss or "diverged".
+local function best_of(name, seeds)
+  local labels = {}
+  for label in pairs(seeds) do labels[#labels + 1] = label end
+  table.sort(labels)
+  local bench = bench_of(name, labels)
+  for i, label in ipairs(labels) do
+    bench.rows[i].seeds = 3
+    for seed, loss in ipairs(seeds[label]) do
+      local has_ended = loss ~= "diverged"
+      runs.put(folder, bench, { label = label, seed = seed, data = "d", bits_per_byte = has_ended and loss or 9,
+        flops_per_token = i, status = has_ended and "done" or "diverged" })
+    end
+  end
+  bench:table { columns = { "bits_per_byte", "flops_per_token" } }
+  bench:plot { "pareto", x = "flops_per_token", y = "bits_per_byte" }
+  local found = results.of(bench, settings)
+  local made, best, front = tables.build(bench, bench.tables[1], found), {}, nil
+  local read = tables.read(table_files.write(made, folder .. "/" .. name)[1])
+  for i, row in ipairs(made.rows) do
+    best[#best + 1] = row.cells[1].best and row.label or nil
+    t.equal(read.rows[i].cells[1].best, row.cells[1].best)
+  end
+  t.check(made.rows[1].cells[2].best, "what seeds share does not depend on them")
+  for _, drawn in ipairs(chart.values(bench, settings, found)) do
+    for _, block in ipairs(drawn.name == "pareto" and drawn.blocks or {}) do
+      front = block[1] == "front" and block[2][1] or front
+    end
+  end
+  return table.concat(best, " "), front[1][2]
+end
+
+t.test("a mean that lacks seeds is not the best where others have them, nor on a front", function()
+  local function check(best, loss, seeds)
+    local name = "lacking-" .. best .. loss
+    local found, front = best_of(name, seeds)
+    t.equal(found, best)
+    t.near(front, loss, 1e-12)
+  end
+  local whole = { 3, 3, 3 }
+  check("whole", 3, { lucky = { 1, "diverged", "diverged" }, whole = whole })
+  check("whole", 3.5, { begun = { 1, 1 }, whole = { 3, 3.5, 4 } })
+  check("one", 1, { one = { 1 }, two = { 2 } }) -- all have been run as often
+end)
+
 t.test("the page says how rows were tuned, as the table does", function()
   local bench = seeded("chosen", { a = 1, b = 1 })
   local tune = { by = "valid_bits_per_byte", choices = 3, rounds = 1 }

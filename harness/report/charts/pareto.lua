@@ -5,6 +5,7 @@ local label = require "longhaul.report.label"
 local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
 local results = require "longhaul.report.results"
+local statuses = require "longhaul.report.cell_status"
 
 local pareto = {
   says = "two metrics, a labelled point per row with its spreads, and the front of what no other row beats on both",
@@ -50,6 +51,21 @@ local function points_of(view, plot, dataset)
     end
   end
   return points, names, beyond
+end
+
+-- Where seeds have values of their own, what lacks seeds is doubtful as well.
+local function doubt_lacking(found, points, x, y)
+  if not (metrics.is_by_seed(x) or metrics.is_by_seed(y)) then return end
+  local runs = {}
+  for i, point in ipairs(points) do
+    local label, dataset = point.row.label, point.row.dataset
+    local status, why = found:status(label, dataset)
+    runs[i] = { status = status, why = why, seeds = #found:group(label, dataset).done }
+  end
+  local most = statuses.most_seeds(runs)
+  for i, point in ipairs(points) do
+    point.doubtful = point.doubtful or statuses.lacks_seeds(runs[i], most)
+  end
 end
 
 --- Points that no other beats on both axes, from the best x on, of those not `doubtful`: what a table
@@ -149,6 +165,7 @@ function pareto.draw(view, plot, dataset)
   local y, y_log = parts.axis(plot.y)
   local points, names, beyond = points_of(view, plot, dataset)
   if #points == 0 then return nil end
+  doubt_lacking(view.results, points, x, y)
   local x_options, y_options = { log = x_log, metric = x }, { log = y_log, metric = y }
   local sx, sy = axes_of(points, {}, x_options, y_options)
   local marks, far = parts.published(plot, points, x, y, { x = sx, y = sy })
