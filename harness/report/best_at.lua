@@ -52,7 +52,7 @@ local function doubt_of(entry, most)
 end
 
 -- By loss; the first is the best, and those that cannot be told from it are tied. What is not of
--- today's runs, or lacks seeds, has no place.
+-- today's runs, or lacks seeds, has no place, nor has any where times are of several rounds.
 local function rank(list)
   table.sort(list, function(a, b)
     if a.loss ~= b.loss then return a.loss < b.loss end
@@ -61,7 +61,7 @@ local function rank(list)
   local best, place, most = nil, 0, statuses.most_seeds(list)
   for _, entry in ipairs(list) do
     entry.doubt = doubt_of(entry, most)
-    if not entry.doubt then
+    if not entry.doubt and not entry.rounds then
       best, place = best or entry, place + 1
       entry.place = entry == best and "best" or not are_apart(entry, best) and "tie" or tostring(place)
     end
@@ -70,22 +70,25 @@ end
 
 -- What the rows of a data set have reached at a moment, ranked. `losses`: by row, seed by seed.
 local function ranked(rows, losses, results, over, at)
-  local list = {}
+  local list, cells = {}, {}
   for _, row in ipairs(rows) do
     local unit = curves.per_step(results, row, losses[row], over)
     local entry = unit and reached(row, losses[row], unit, at)
     if entry then
       entry.status, entry.why = results:status(row.label, row.dataset)
-      list[#list + 1] = entry
+      list[#list + 1], cells[#cells + 1] = entry, { row = row }
     end
   end
+  local is_apart = over == "seconds" and results:apart({ "step_time_ms" }, cells)
+  for _, entry in ipairs(list) do entry.rounds = is_apart and "several" or nil end
   rank(list)
   return list
 end
 
 --- One record for each data set, moment and row that has come so far: dataset, row, over ("seconds" or
 --- "flops"), at, loss and spread over seeds, step, ended ("yes": its training was over), place
---- ("best", "tie" with it, or a number; nil where the runs are not today's, or seeds are missing), status.
+--- ("best", "tie" with it, or a number; nil where the runs are not today's, seeds are missing, or seconds
+--- are of several rounds), status, rounds ("several" where they are).
 function best_at.records(experiment, options, results, from)
   local records = {}
   for _, dataset in ipairs(summary.datasets(experiment.rows)) do
@@ -110,8 +113,9 @@ function best_at.records(experiment, options, results, from)
 end
 
 local function moment(record)
-  return record.over == "seconds" and quantity.duration(record.at)
-    or quantity.amount(record.at) .. " FLOPs"
+  if record.over == "flops" then return quantity.amount(record.at) .. " FLOPs" end
+  return quantity.duration(record.at)
+    .. (record.rounds and ", by steps of several rounds, which give no places" or "")
 end
 
 -- What stands behind a loss: " (tie)", or " (stale)".
@@ -146,7 +150,7 @@ function best_at.write(experiment, options, results, from, folder)
   if experiment.changed then print(views.changed_text(experiment.changed)) end
   for _, record in ipairs(records) do record.changed = experiment.changed end
   views.make_room(folder .. "/best_at", { "csv" }, views.owner(results.scale, results.device))
-  csv.write(folder .. "/best_at.csv", views.columns(columns, { "changed" }, records), records)
+  csv.write(folder .. "/best_at.csv", views.columns(columns, { "rounds", "changed" }, records), records)
   return { folder .. "/best_at.csv" }
 end
 

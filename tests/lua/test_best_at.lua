@@ -2,6 +2,8 @@
 -- its own steps, or FLOPs; best, ties and rows that have not come so far.
 local t = dofile "tests/test.lua"
 local best_at = require "longhaul.report.best_at"
+local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
 local curves = require "longhaul.report.curves"
 local lh = require "longhaul"
 
@@ -37,6 +39,14 @@ end
 function results:status(label)
   if self.lacking == label then return "partial", self.why end
   return self.stale == label and "stale" or "done"
+end
+
+-- As Results:apart: the rows of `others` were timed in another round.
+function results:apart(names, cells)
+  t.equal(names[1], "step_time_ms")
+  local others, count = self.others or {}, 0
+  for _, cell in ipairs(cells) do count = count + (others[cell.row.label] and 1 or 0) end
+  return count > 0 and count < #cells
 end
 
 function results:reason() return nil, self.busy end
@@ -90,6 +100,26 @@ t.test("the time of a busy machine is none", function()
   results.busy = true
   t.equal(at("seconds", 2.5), "")
   results.busy = nil
+end)
+
+t.test("seconds of several rounds give no place, FLOPs do; it is said and stands in the file", function()
+  results.others = { slow = true }
+  t.equal(at("seconds", 2.5), "quick 4.10 20 best, noisy 4.13 20 tie") -- slow has not come so far
+  t.equal(at("seconds", 25), "slow 2.10 20 done, quick 3.10 30 done ended, noisy 3.13 30 done ended")
+  t.contains(at("flops", 6000), "best")
+  local folder, said = os.tmpname(), {}
+  os.remove(folder)
+  core.make_folder(folder)
+  local real = print
+  print = function(text) said[#said + 1] = text end
+  local good, failure = pcall(best_at.write, experiment, { seconds = { 25 } }, results, from, folder)
+  print = real
+  t.check(good, failure)
+  t.contains(table.concat(said, "\n"),
+    "books, after 25s, by steps of several rounds, which give no places: slow 2.100, ")
+  local written = csv.read(folder .. "/best_at.csv")
+  t.equal(written[1].rounds .. written[1].place, "several")
+  results.others = nil
 end)
 
 t.test("what is not of today's runs has no place, and none is tied with it", function()
