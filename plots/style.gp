@@ -1,5 +1,7 @@
-# What all charts share: canvas, fonts, axes, colours. Loaded first; `output_file` and `output_kind`
-# ("svg" or "png") are given on the command line, the rest by the .gp file beside the chart.
+# What all charts share: canvas, fonts, axes, colours. `gnuplot FILE.gp` in its folder draws FILE.svg again,
+# `gnuplot -e "output_kind='pdf'" FILE.gp` (or 'png') that format; `output_file` is another place.
+if (!exists("output_kind")) output_kind = "svg"
+if (!exists("output_file")) output_file = chart_name . "." . output_kind
 if (output_kind eq "svg") {
     set terminal svg noenhanced size 960,600 dynamic font "DejaVu Sans,14" background "white"
     small = ",12"
@@ -7,7 +9,11 @@ if (output_kind eq "svg") {
     letters = 14.0
     line_height = 21.0
 } else {
-    set terminal pngcairo noenhanced size 960,600 font "DejaVu Sans,10.5" background "white"
+    if (output_kind eq "pdf") {
+        set terminal pdfcairo noenhanced size 10in,6.25in fontscale 0.75 pointscale 0.8 font "DejaVu Sans,10.5" background "white"
+    } else {
+        set terminal pngcairo noenhanced size 960,600 font "DejaVu Sans,10.5" background "white"
+    }
     small = ",9"
     mark_size = 0.9
     letters = 10.5

@@ -168,14 +168,14 @@ function chart.values(experiment, settings, measured, declared)
   return list
 end
 
---- Draws charts (of chart.values) into `folder`: sets `paths` of each, or `failure`. One that fails
---- does not stop the others.
-function chart.draw(charts, folder)
+--- Draws charts (of chart.values) into `folder`, as SVG and PNG or in the one `format` that is wanted: sets
+--- `paths` of each, or `failure`. One that fails does not stop the others.
+function chart.draw(charts, folder, format)
   for _, made in ipairs(charts) do
     if not made.failure and not made.lacks then
       local base = folder .. "/" .. made.name
-      views.make_room(base, { "gp", "svg", "png" }, views.owner(made.scale, made.device))
-      local good, result = pcall(gnuplot.chart, base, made)
+      views.make_room(base, { "gp", table.unpack(gnuplot.formats) }, views.owner(made.scale, made.device))
+      local good, result = pcall(gnuplot.chart, base, made, format)
       made[good and "paths" or "failure"] = result
     end
   end

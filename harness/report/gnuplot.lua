@@ -1,5 +1,5 @@
--- Writes gnuplot programs and runs them. The program beside a chart holds its data, so the chart
--- can be drawn again or changed by hand; how it looks is in plots/*.gp.
+-- Writes gnuplot programs and runs them. The program beside a chart holds its data and its templates
+-- (plots/*.gp), so that gnuplot alone draws it again, in another format or changed by hand.
 local core = require "longhaul.core"
 local place = require "longhaul.report.place"
 local quote = require "longhaul.run.quote"
@@ -64,10 +64,9 @@ local function name_svg(path, title)
     { ["<title>Gnuplot</title>"] = ("<title>%s</title>"):format(quote.html(title)) }, 1)))
 end
 
-local function draw(program, plots, kind, output, title)
+local function draw(program, kind, output, title)
   local file <close> = core.begin_file(output)
-  local set = ("output_kind = %s; output_file = %s; set loadpath %s"):format(
-    quote.gnuplot(kind), quote.gnuplot_path(file:name()), quote.gnuplot_path(plots))
+  local set = ("output_kind = %s; output_file = %s"):format(quote.gnuplot(kind), quote.gnuplot_path(file:name()))
   local pipe = assert(io.popen(("gnuplot -e %s %s 2>&1"):format(quote.shell(set),
     quote.shell(program))))
   local message = pipe:read("a")
@@ -83,9 +82,10 @@ function gnuplot.new(template, title, x_title, y_title)
     settings = {}, after = {} }
 end
 
---- What the .gp file beside a chart says: its data and what the template asks for.
+--- What is said of a chart: its data and what the template asks for.
 function gnuplot.program(chart)
   local lines = {
+    gnuplot.assign("chart_name", chart.name or "chart"),
     gnuplot.assign("chart_title", chart.title), gnuplot.assign("x_title", chart.x_title),
     gnuplot.assign("y_title", chart.y_title), gnuplot.assign("chart_source", chart.source or ""),
   }
@@ -98,16 +98,35 @@ function gnuplot.program(chart)
   return table.concat(lines, "\n") .. "\n"
 end
 
---- Writes <base>.gp and draws <base>.svg and <base>.png from it, whole or not at all; gives the
---- paths of the two.
-function gnuplot.chart(base, chart)
-  local style = place.find("plots/style.gp")
-  if not style then error("charts: plots/style.gp is not beside the program", 0) end
-  core.write_file(base .. ".gp", gnuplot.program(chart))
+-- The text of a template, `name` of plots/ or a path.
+local function template_text(name)
+  local file = (name:find("/", 1, true) and name or "plots/" .. name) .. ".gp"
+  local path = place.find(file)
+  if not path then error(("charts: %s is not beside the program"):format(file), 0) end
+  return core.read_file(path)
+end
+
+-- A program with the templates in place of the lines that load them. No line of data begins so: texts
+-- stand in quotes there.
+local function whole(program)
+  local text = ("\n" .. program):gsub('\nload "([^"\n]+)%.gp"', function(name)
+    return "\n" .. whole(template_text(name))
+  end)
+  return text:sub(2)
+end
+
+--- Formats that a chart can be drawn in.
+gnuplot.formats = { "svg", "png", "pdf" }
+
+--- Writes <base>.gp and draws <base>.svg and <base>.png from it, or the one `format` that is wanted,
+--- whole or not at all; gives the paths of what was drawn.
+function gnuplot.chart(base, chart, format)
+  chart.name = base:match "[^/]*$"
+  core.write_file(base .. ".gp", whole(gnuplot.program(chart)))
   local paths = {}
-  for i, format in ipairs { "svg", "png" } do
-    paths[i] = base .. "." .. format
-    draw(quote.path(base .. ".gp"), (style:gsub("/style%.gp$", "")), format, paths[i], chart.title)
+  for i, kind in ipairs(format and { format } or { "svg", "png" }) do
+    paths[i] = base .. "." .. kind
+    draw(quote.path(base .. ".gp"), kind, paths[i], chart.title)
   end
   return paths
 end

@@ -76,16 +76,16 @@ function report.moments(experiment, settings, measured)
     store.under(settings, experiment.runs), folder_of(experiment, settings))
 end
 
---- Draws the charts of what was measured (nil: results.of reads it); gives the paths, sentences on
---- what was not drawn, and how many charts failed.
-function report.charts(experiment, settings, measured)
+--- Draws the charts of what was measured (nil: results.of reads it), in one `format` if it is given; gives
+--- the paths, sentences on what was not drawn, and how many charts failed.
+function report.charts(experiment, settings, measured, format)
   measured = measured or results.of(experiment, settings)
   local charts, paths, excuses = chart.values(experiment, settings, measured), {}, {}
   if #charts == 0 then return paths, excuses, 0 end
   if not gnuplot.is_available() then
     return paths, { "No charts: " .. gnuplot.missing .. "; `longhaul plot` draws later." }, 0
   end
-  chart.draw(charts, folder_of(experiment, settings))
+  chart.draw(charts, folder_of(experiment, settings), format)
   local failed = 0
   for _, made in ipairs(charts) do
     for _, path in ipairs(made.paths or {}) do paths[#paths + 1] = path end

@@ -78,6 +78,19 @@ for script in bars boxes; do
 done
 fails 1 "figures of one's own" "1 charts drawn, 1 without runs, 0 with runs that lack something, 2 failed: results/figures/index.html" \
     "$longhaul" figures included.lua broken.lua boxes.lua nothing.lua bars.lua --from own
+# the program beside a chart is whole: gnuplot alone draws it again, in its folder, in other formats too
+mkdir "$scratch/alone"
+cp results/own-bars/bars.gp "$scratch/alone/"
+quietly 0 "a chart's program is all that gnuplot needs" sh -c "cd '$scratch/alone' && gnuplot bars.gp && test -s bars.svg"
+quietly 0 "another format is asked for" sh -c "cd '$scratch/alone' && gnuplot -e \"output_kind='png'\" bars.gp && test -s bars.png"
+if gnuplot -e 'set terminal pdfcairo' 2>/dev/null; then
+    quietly 0 "and PDF" sh -c "cd '$scratch/alone' && gnuplot -e \"output_kind='pdf'\" bars.gp && head -c 5 bars.pdf | grep -q %PDF"
+    succeeds "plot draws one format" "results/own-bars/bars.pdf" "$longhaul" plot bars.lua --scale smoke --format pdf
+    quietly 0 "which is PDF" grep -q '^%PDF' results/own-bars/bars.pdf
+else
+    echo "skipped: this gnuplot has no pdfcairo"
+fi
+fails 2 "no such format" "no format 'pfd' (did you mean 'pdf'?)" "$longhaul" plot bars.lua --scale smoke --format pfd
 fails 1 "what fails is named" "own-boxes, scale smoke, chart 'boxes': boxes.lua:" \
     "$longhaul" figures boxes.lua --from results --out again
 fails 1 "a broken script is named" "broken.lua:1: broken" "$longhaul" figures broken.lua --from results --out again

@@ -5,6 +5,7 @@ local experiments = require "longhaul.experiment"
 local extension = require "longhaul.run.extension"
 local finished = require "longhaul.run.finished"
 local fold = require "longhaul.run.fold"
+local gnuplot = require "longhaul.report.gnuplot"
 local identity = require "longhaul.run.identity"
 local outlook = require "longhaul.run.outlook"
 local overrides = require "longhaul.overrides"
@@ -353,8 +354,9 @@ local function watch_script(values, rest)
 end
 
 local function plot(values, rest)
+  if values.format then command.one_of("format", values.format, gnuplot.formats) end
   local experiment, settings = load_script(values, rest)
-  local paths, excuses, failed = report.charts(experiment, settings)
+  local paths, excuses, failed = report.charts(experiment, settings, nil, values.format)
   report.print_paths("Charts", paths)
   for _, excuse in ipairs(excuses) do io.stderr:write(excuse, "\n") end
   if #paths == 0 and #excuses == 0 then
@@ -530,9 +532,9 @@ return {
     description = "Also judges the claims that the script declares.",
   },
   {
-    name = "plot", takes = "script", summary = "draw the charts again from the results", options = choosing,
-      run = plot,
-    most = 1, usage = "plot SCRIPT.lua [--scale SCALE]",
+    name = "plot", takes = "script", summary = "draw the charts again from the results",
+    options = with({ "format=", "svg, png or pdf alone; default: SVG and PNG", "FORMAT" }), run = plot,
+    most = 1, usage = "plot SCRIPT.lua [--scale SCALE] [--format FORMAT]",
   },
   {
     name = "watch", takes = "script", summary = "show how far a sweep is, from another terminal",
