@@ -2,6 +2,7 @@
 #include "datasets/series/calendar.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { DAY = 86400 };
 
@@ -45,7 +46,7 @@ static bool take(const char **at, int digits, char mark, int64_t *value) {
     return true;
 }
 
-/* "0:15" or "00:15:00" to the end of the text. */
+/* "0:15", "00:15:00" or "00:15:00Z" to the end of the text. */
 static bool take_time(const char *at, int64_t *seconds) {
     int64_t hour = 0, minute = 0, second = 0;
     if (!take(&at, 2, ':', &hour) || !take(&at, 2, '\0', &minute)) return false;
@@ -53,8 +54,14 @@ static bool take_time(const char *at, int64_t *seconds) {
         ++at;
         if (!take(&at, 2, '\0', &second)) return false;
     }
+    at += *at == 'Z';
     *seconds = 3600 * hour + 60 * minute + second;
     return *at == '\0' && hour < 24 && minute < 60 && second < 60;
+}
+
+/* The end of the text, or a time of day behind one of `marks`. */
+static bool take_rest(const char *at, const char *marks, int64_t *seconds) {
+    return *at == '\0' || (strchr(marks, *at) != NULL && take_time(at + 1, seconds));
 }
 
 static bool exists(date d) {
@@ -68,15 +75,15 @@ lh_date_style lh_date_parse(const char *text, int64_t *moment) {
     int64_t seconds = 0;
     const char *at = text;
     lh_date_style style = LH_DATE_YEAR_FIRST;
-    bool good =
-        take(&at, 4, '-', &d.year) && take(&at, 2, '-', &d.month) && take(&at, 2, ' ', &d.day);
+    bool good = take(&at, 4, '-', &d.year) && take(&at, 2, '-', &d.month) &&
+                take(&at, 2, '\0', &d.day) && take_rest(at, " T", &seconds);
     if (!good) {
         at = text;
         style = LH_DATE_MONTH_FIRST;
-        good =
-            take(&at, 2, '/', &d.month) && take(&at, 2, '/', &d.day) && take(&at, 4, ' ', &d.year);
+        good = take(&at, 2, '/', &d.month) && take(&at, 2, '/', &d.day) &&
+               take(&at, 4, '\0', &d.year) && take_rest(at, " ", &seconds);
     }
-    if (!good || !take_time(at, &seconds) || !exists(d)) return LH_DATE_NONE;
+    if (!good || !exists(d)) return LH_DATE_NONE;
     *moment = days_of(d) * DAY + seconds;
     return style;
 }

@@ -7,11 +7,12 @@
 
 typedef enum lh_date_style {
     LH_DATE_NONE,
-    LH_DATE_YEAR_FIRST, /* 2016-07-01 00:15:00, the seconds optional */
-    LH_DATE_MONTH_FIRST /* 7/1/2016 0:15, the seconds optional */
+    LH_DATE_YEAR_FIRST, /* 2016-07-01 00:15:00, or with a T for the blank (ISO 8601) */
+    LH_DATE_MONTH_FIRST /* 7/1/2016 0:15 */
 } lh_date_style;
 
-/* Sets *moment and gives the style; LH_DATE_NONE when the whole text is no such date. */
+/* Sets *moment and gives the style; LH_DATE_NONE when the whole text is no such date. The seconds,
+ * the time of day and a Z behind it may be missing. */
 lh_date_style lh_date_parse(const char *text, int64_t *moment);
 
 /* "2016-07-01 00:15:00" */

@@ -29,10 +29,13 @@ static bool is_known(const lh_series_table *table, const char *name) {
 
 static lh_status read_name(reader *r, const char *text) {
     const long long line = r->line, column = r->field + 1;
-    if (r->field == 0 && strcmp(text, "date") != 0)
-        return lh_fail(LH_EFORMAT, "%s: line %lld, column 1: '%.40s' where the header says 'date'",
+    int64_t moment;
+    if (r->field == 0 && lh_date_parse(text, &moment) != LH_DATE_NONE)
+        return lh_fail(LH_EFORMAT,
+                       "%s: line %lld, column 1: the date '%.40s' where a header is to name the "
+                       "columns",
                        r->path, line, text);
-    if (r->field == 0) return LH_OK;
+    if (r->field == 0) return LH_OK; /* dates, whatever they are called */
     if (text[0] == '\0')
         return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld: a channel without a name", r->path,
                        line, column);
@@ -54,9 +57,12 @@ static lh_status check_order(const reader *r, int64_t moment) {
     if (!later)
         return lh_fail(LH_EFORMAT, "%s: line %lld, column 1: %s does not come after %s", r->path,
                        (long long)r->line, now, before);
-    return lh_fail(LH_EFORMAT,
-                   "%s: line %lld, column 1: a gap: %s follows %s, but rows are %lld seconds apart",
-                   r->path, (long long)r->line, now, before, (long long)table->step);
+    const bool months = table->step >= 28 * 86400;
+    return lh_fail(
+        LH_EFORMAT,
+        "%s: line %lld, column 1: a gap: %s follows %s, but rows are %lld seconds apart%s", r->path,
+        (long long)r->line, now, before, (long long)table->step,
+        months ? "; months and years are no equal steps" : "");
 }
 
 static lh_status read_date(reader *r, const char *text) {
@@ -64,8 +70,9 @@ static lh_status read_date(reader *r, const char *text) {
     const lh_date_style style = lh_date_parse(text, &moment);
     if (style == LH_DATE_NONE)
         return lh_fail(LH_EFORMAT,
-                       "%s: line %lld, column 1: '%.40s' is no date like 2016-07-01 00:00:00 or "
-                       "7/1/2016 0:00",
+                       "%s: line %lld, column 1: '%.40s' is no date like 2016-07-01 00:00:00, "
+                       "2016-07-01T00:00, 2016-07-01 or 7/1/2016 0:00; the first column is to "
+                       "have them",
                        r->path, (long long)r->line, text);
     if (r->style != LH_DATE_NONE && style != r->style)
         return lh_fail(LH_EFORMAT,

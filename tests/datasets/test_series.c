@@ -52,10 +52,19 @@ TEST(dates_in_both_styles) {
                 {"7/1/2016 0:00", "2016-07-01 00:00:00", LH_DATE_MONTH_FIRST},
                 {"12/31/2013 23:00:59", "2013-12-31 23:00:59", LH_DATE_MONTH_FIRST},
                 {"2000-02-29 12:00", "2000-02-29 12:00:00", LH_DATE_YEAR_FIRST},
-                {"1969-12-31 23:00", "1969-12-31 23:00:00", LH_DATE_YEAR_FIRST}};
+                {"1969-12-31 23:00", "1969-12-31 23:00:00", LH_DATE_YEAR_FIRST},
+                {"2020-01-01T01:02:03", "2020-01-01 01:02:03", LH_DATE_YEAR_FIRST},
+                {"2020-01-01T01:02", "2020-01-01 01:02:00", LH_DATE_YEAR_FIRST},
+                {"2020-01-01T01:02:03Z", "2020-01-01 01:02:03", LH_DATE_YEAR_FIRST},
+                {"2020-01-01", "2020-01-01 00:00:00", LH_DATE_YEAR_FIRST},
+                {"1/2/2020", "2020-01-02 00:00:00", LH_DATE_MONTH_FIRST}};
     static const char *const bad[] = {"",
-                                      "2016-07-01",
-                                      "2016-7-1T00:00",
+                                      "2016-07",
+                                      "2016-07-01 ",
+                                      "2016-07-01T",
+                                      "2016-07-01Z",
+                                      "7/1/2016T0:00",
+                                      "2016-07-01T00:00:00ZZ",
                                       "2015-02-29 00:00",
                                       "2016-13-01 00:00",
                                       "2016-00-01 00:00",
@@ -117,6 +126,9 @@ TEST(what_a_file_may_look_like) {
         "date,a,b\r\n2020-01-01 00:00:00,1,10\r\n2020-01-01 01:00:00,2,-10.5\r\n"
         "2020-01-01 02:00:00,3e0,0.25\r\n",
         "\xef\xbb\xbf" HEADER ROWS "\n\n",
+        "timestamp,a,b\n2020-01-01T00:00:00,1,10\n2020-01-01T01:00:00,2,-10.5\n"
+        "2020-01-01T02:00:00,3,0.25\n",
+        ",a,b\n2020-01-01,1,10\n2020-01-01 01:00,2,-10.5\n2020-01-01T02:00Z,3,0.25\n",
         "date,\"a\",b\n1/1/2020 0:00,\"1\", 10\n\n1/1/2020 1:00,2,-10.5\n1/1/2020 2:00,3,0.25"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; ++i) {
         lh_series *series = NULL;
@@ -139,7 +151,10 @@ TEST(what_is_wrong_with_a_file_is_said_with_its_place) {
         {"", "0 rows"},
         {HEADER, "0 rows"},
         {"date\n2020-01-01 00:00:00\n", "line 1: the header names no channel"},
-        {"time,a,b\n" ROWS, "line 1, column 1: 'time' where the header says 'date'"},
+        {ROWS, "line 1, column 1: the date '2020-01-01 00:00:00' where a header is to name"},
+        {"a,b\n1,10\n2,20\n", "line 2, column 1: '1' is no date like 2016-07-01 00:00:00"},
+        {"month,a\n2020-01-01,1\n2020-02-01,2\n2020-03-01,3\n",
+         "2678400 seconds apart; months and years are no equal steps"},
         {"date,a,\n" ROWS, "line 1, column 3: a channel without a name"},
         {"date,a,a\n" ROWS, "line 1, column 3: a second channel 'a'"},
         {HEADER "2020-01-01 00:00:00,1\n", "line 2, column 3 (b): the line ends after 2 of 3"},
