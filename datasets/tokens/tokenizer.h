@@ -41,8 +41,9 @@ bool lh_tokenizer_reads_characters(const lh_tokenizer *tokenizer);
  */
 lh_status lh_tokenizer_encode(const lh_tokenizer *tokenizer, const char *text, size_t bytes,
                               int32_t **tokens, int64_t *count);
-/* Whether the tokens of a text say how each of its words is spelled: a word that a vocabulary of
- * words lacks is a token that stands for any other one, too. */
+/* Whether the tokens of a text say how it is spelled: a word that a vocabulary of words lacks is a
+ * token that stands for any other one, too. Of characters that SentencePiece's pieces lack a text
+ * may have a few, at most one byte in 20. */
 bool lh_tokenizer_spells(const lh_tokenizer *tokenizer, const char *text, size_t bytes);
 /* Gives *text (free()), NUL-terminated. Exact inverse for "bytes". Ids that stand for no text, as
  * padding does, are left out. Fails: LH_EOPTION for an id outside the vocabulary. */

@@ -27,6 +27,10 @@ namespace {
 // T5's 32,000 pieces stand in a table of 32,128 rows: 100 extra ids and padding (seqio's rule).
 constexpr int64_t t5_pieces = 32000, t5_rows = 32128;
 
+// Of a text one byte in so many may be of characters that the model lacks. T5's pieces lack braces,
+// and papers' bits per byte with it count them; of more, <unk> stands in for what nothing pays for.
+constexpr size_t bytes_per_unknown = 20;
+
 using sentencepiece::SentencePieceProcessor;
 
 // "pg19-32k" is a file of the data folders, "x/y.model" a path.
@@ -97,6 +101,17 @@ lh_status encode(const void *instance, const char *text, size_t bytes, int32_t *
     return LH_OK;
 }
 
+// Neighbours that the model lacks are one <unk>, however many: their bytes count, not their tokens.
+bool spells(const void *instance, const char *text, size_t bytes) {
+    const auto *model = model_of(instance);
+    std::vector<std::string> pieces; // of <unk> what it stands for
+    size_t unknown = 0;
+    if (!model->Encode(absl::string_view(text, bytes), &pieces).ok()) return false;
+    for (const auto &piece : pieces)
+        if (model->PieceToId(piece) == model->unk_id()) unknown += piece.size();
+    return unknown * bytes_per_unknown <= bytes;
+}
+
 // Rows beyond the pieces stand for no text; the library refuses them.
 lh_status decode(const void *instance, const int32_t *tokens, int64_t count, char **text,
                  size_t *bytes) {
@@ -123,7 +138,7 @@ extern "C" {
 extern const lh_tokenizer_class lh_tokens_sentencepiece;
 const lh_tokenizer_class lh_tokens_sentencepiece = {
     "sentencepiece:", true,    open_model, close_model, end,
-    vocabulary,       nullptr, encode,     decode,      nullptr};
+    vocabulary,       nullptr, encode,     decode,      spells};
 
 lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int64_t pieces) {
     // a command line in one text would be logged before its log level is read

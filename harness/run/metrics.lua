@@ -56,13 +56,12 @@ local lines = {
     curve = { train = "loss_bits", valid = "valid_bits" },
     says = "mean cross-entropy of a predicted token" },
   { "bits_per_byte", "bits/byte", unit = "bit", digits = 3, better = "min", of = "tokens", splits = both,
-    says = "the cross-entropy of all predictions over the bytes of the raw text; empty where words of "
-      .. "the split are <unk>, whose spelling nothing pays for" },
+    says = "the cross-entropy of all predictions over the bytes of the raw text; empty where words, or "
+      .. "a twentieth of a document's bytes, are <unk>, whose spelling nothing pays for" },
   { "perplexity", "perplexity", digits = 2, better = "min", of = "tokens", splits = both,
     says = "2^bits_per_token" },
   { "word_perplexity", "word perplexity", digits = 2, better = "min", of = "tokens", splits = both,
-    says = "2^(bits per word of the raw text); empty where words of the split are <unk> that are not "
-      .. "so in the text itself" },
+    says = "2^(bits per word of the raw text); empty where bits_per_byte is" },
   { "accuracy", "accuracy", digits = 3, better = "max", most = 1, splits = watched, grouped = true,
     curve = { valid = "valid_accuracy" },
     says = "share of predicted tokens, or of whole strings, that are right" },

@@ -39,6 +39,23 @@ TEST(ids_outside_a_vocabulary_are_refused) {
 }
 
 #ifdef LH_HAVE_SENTENCEPIECE
+/* Signs of three bytes that books in English lack; neighbours are one <unk>. */
+TEST(pieces_that_lack_a_twentieth_of_a_text_do_not_spell_it) {
+    static const char known[] = "and the man had come back to the old house by the sea again";
+    char few[sizeof known + 4], many[sizeof known + 16];
+    lh_tokenizer *tokenizer = NULL;
+    REQUIRE(make_root());
+    REQUIRE(setenv("XDG_CACHE_HOME", data_root, 1) == 0);
+    REQUIRE_OK(
+        lh_vocabulary_open(NULL, "sentencepiece:train:300:generate:books", NULL, &tokenizer));
+    (void)snprintf(few, sizeof few, "%s\u6cb3", known);
+    (void)snprintf(many, sizeof many, "%s\u6cb3\u6d41\u5165\u6d77", known);
+    CHECK(lh_tokenizer_spells(tokenizer, known, strlen(known)));
+    CHECK(lh_tokenizer_spells(tokenizer, few, strlen(few)));
+    CHECK(!lh_tokenizer_spells(tokenizer, many, strlen(many)));
+    lh_tokenizer_destroy(tokenizer);
+}
+
 TEST(rows_of_t5_behind_its_pieces_stand_for_no_text) {
     char name[2 * DATA_ROOT_BYTES], *text = NULL;
     size_t bytes = 9;
