@@ -170,23 +170,10 @@ static lh_tensor *follow(const run *r, const path *p, lh_tensor *u) {
                                   parameter(r, p->convolution), NULL);
 }
 
-/* x [batch][length][heads * size] as heads, and back. */
-static lh_tensor *split_heads(const run *r, lh_tensor *x, int64_t size) {
-    if (x == NULL) return NULL;
-    const int64_t split[] = {x->shape[0], x->shape[1], -1, size};
-    return lh_reshape(r->tape, x, 4, split);
-}
-
-static lh_tensor *join_heads(const run *r, lh_tensor *x) {
-    if (x == NULL) return NULL;
-    const int64_t flat[] = {x->shape[0], x->shape[1], -1};
-    return lh_reshape(r->tape, x, 3, flat);
-}
-
 /* Queries or keys, each head's of unit length. */
 static lh_tensor *unit_heads(const run *r, const path *p, lh_tensor *u) {
-    lh_tensor *x = split_heads(r, follow(r, p, u), r->model->head_width);
-    return join_heads(r, lh_unit_norm(r->tape, x, 1e-6));
+    lh_tensor *x = lh_split_heads(r->tape, follow(r, p, u), r->model->head_width);
+    return lh_join_heads(r->tape, lh_unit_norm(r->tape, x, 1e-6));
 }
 
 /* log a, [batch][length][value_heads]. */
@@ -217,9 +204,9 @@ static lh_tensor *remember(const run *r, lh_tensor *u) {
 
 /* norm(y) silu(gate), each head for itself. */
 static lh_tensor *gated_norm(const run *r, lh_tensor *y, lh_tensor *gate) {
-    lh_tensor *heads = split_heads(r, y, r->model->value_width);
+    lh_tensor *heads = lh_split_heads(r->tape, y, r->model->value_width);
     lh_tensor *gain = parameter(r, r->layer->memory_norm);
-    lh_tensor *unit = join_heads(r, lh_rms_norm(r->tape, heads, gain, r->model->epsilon));
+    lh_tensor *unit = lh_join_heads(r->tape, lh_rms_norm(r->tape, heads, gain, r->model->epsilon));
     return lh_multiply(r->tape, unit, lh_unary(r->tape, LH_UNARY_SILU, gate));
 }
 

@@ -103,27 +103,23 @@ static lh_tensor *feature_map(lh_tape *tape, lh_tensor *x) {
  * (head_width + 1)]. */
 static lh_tensor *with_ones(const instance *model, lh_tape *tape, lh_tensor *v) {
     if (v == NULL) return NULL;
-    const int64_t batch = v->shape[0], length = v->shape[1], heads = model->heads,
-                  split[] = {batch, length, heads, model->head_width},
-                  one[] = {batch, length, heads, 1}, flat[] = {batch, length, -1};
-    lh_tensor *const parts[] = {lh_reshape(tape, v, 4, split), lh_filled(tape, 4, one, 1.0)};
-    return lh_reshape(tape, lh_concat(tape, 3, parts, 2), 3, flat);
+    const int64_t one[] = {v->shape[0], v->shape[1], model->heads, 1};
+    lh_tensor *const parts[] = {lh_split_heads(tape, v, model->head_width),
+                                lh_filled(tape, 4, one, 1.0)};
+    return lh_join_heads(tape, lh_concat(tape, 3, parts, 2));
 }
 
 /* y = phi(q) S / (phi(q) z + epsilon), eq. 9, from both [batch][length][heads * (head_width + 1)].
  */
 static lh_tensor *divide(const instance *model, lh_tape *tape, lh_tensor *sums) {
-    if (sums == NULL) return NULL;
-    const int64_t inner = model->head_width, one = 1,
-                  split[] = {sums->shape[0], sums->shape[1], model->heads, inner + 1},
-                  flat[] = {sums->shape[0], sums->shape[1], -1};
-    sums = lh_reshape(tape, sums, 4, split);
-    lh_tensor *mixed = lh_contiguous(tape, lh_slice(tape, sums, 3, 0, inner));
-    lh_tensor *divisor = lh_contiguous(tape, lh_slice(tape, sums, 3, inner, 1));
+    const int64_t width = model->head_width, one = 1;
+    sums = lh_split_heads(tape, sums, width + 1);
+    lh_tensor *mixed = lh_contiguous(tape, lh_slice(tape, sums, 3, 0, width));
+    lh_tensor *divisor = lh_contiguous(tape, lh_slice(tape, sums, 3, width, 1));
     divisor = lh_add_row(tape, divisor, lh_filled(tape, 1, &one, model->epsilon));
     lh_tensor *root = lh_unary(tape, LH_UNARY_RSQRT, divisor);
     lh_tensor *y = lh_multiply_column(tape, mixed, lh_unary(tape, LH_UNARY_SQUARE, root));
-    return y != NULL ? lh_reshape(tape, y, 3, flat) : NULL;
+    return lh_join_heads(tape, y);
 }
 
 static lh_tensor *attend(const instance *model, const layer *l, lh_pass *pass, lh_tensor *x) {

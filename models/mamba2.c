@@ -149,16 +149,14 @@ static lh_tensor *skip(const run *r, lh_tensor *x) {
 /* The recurrence: x [batch][length][inner], dt [batch][length][heads] after its softplus. */
 static lh_tensor *scan(const run *r, lh_tensor *x, lh_tensor *keys, lh_tensor *queries,
                        lh_tensor *dt) {
-    const instance *model = r->model;
-    const int64_t split[] = {x->shape[0], x->shape[1], model->heads, model->head_width},
-                  flat[] = {x->shape[0], x->shape[1], model->inner};
     lh_tensor *rate = lh_unary(r->tape, LH_UNARY_EXP, parameter(r, r->layer->rate));
     lh_tensor *decay = lh_multiply_row(r->tape, dt, lh_scale(r->tape, rate, -1.0));
-    lh_tensor *values = lh_multiply_column(r->tape, lh_reshape(r->tape, x, 4, split), dt);
+    lh_tensor *each = lh_split_heads(r->tape, x, r->model->head_width);
+    lh_tensor *values = lh_join_heads(r->tape, lh_multiply_column(r->tape, each, dt));
     lh_tensor *memory = NULL;
     if (decay == NULL || values == NULL) return NULL;
-    lh_tensor *y = lh_decay_scan(r->tape, queries, keys, lh_reshape(r->tape, values, 3, flat),
-                                 decay, lh_pass_state(r->pass, r->layer->memory), &memory);
+    lh_tensor *y = lh_decay_scan(r->tape, queries, keys, values, decay,
+                                 lh_pass_state(r->pass, r->layer->memory), &memory);
     if (y == NULL || lh_pass_carry(r->pass, r->layer->memory, memory) != LH_OK) return NULL;
     return lh_add(r->tape, y, skip(r, x));
 }
@@ -168,13 +166,11 @@ static lh_tensor *gated_norm(const run *r, lh_tensor *y, lh_tensor *gate) {
     const instance *model = r->model;
     lh_tensor *gain = parameter(r, r->layer->gated_norm);
     y = lh_multiply(r->tape, y, gate);
-    if (model->groups == 1 || y == NULL) return lh_rms_norm(r->tape, y, gain, model->epsilon);
-    const int64_t size = model->inner / model->groups,
-                  split[] = {y->shape[0], y->shape[1], model->groups, size};
+    if (model->groups == 1) return lh_rms_norm(r->tape, y, gain, model->epsilon);
+    const int64_t size = model->inner / model->groups;
     lh_tensor *one = lh_filled(r->tape, 1, &size, 1.0);
-    lh_tensor *unit = lh_rms_norm(r->tape, lh_reshape(r->tape, y, 4, split), one, model->epsilon);
-    if (unit == NULL) return NULL;
-    return lh_multiply_row(r->tape, lh_reshape(r->tape, unit, 3, y->shape), gain);
+    lh_tensor *unit = lh_rms_norm(r->tape, lh_split_heads(r->tape, y, size), one, model->epsilon);
+    return lh_multiply_row(r->tape, lh_join_heads(r->tape, unit), gain);
 }
 
 /* u through `count` columns of the input projection: the weight is cut, which is smaller than what

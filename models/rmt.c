@@ -122,16 +122,15 @@ static lh_tensor *attend_part(const instance *model, const lh_dai_pass *p, int64
 /* r [heads][distances][head_width] in the order that the release has. */
 static lh_tensor *farthest_first(lh_tape *tape, lh_tensor *r) {
     static const int swap[] = {1, 0, 2};
-    const int64_t count = r->shape[1], flat[] = {count, r->shape[0] * r->shape[2]},
-                  heads[] = {count, r->shape[0], r->shape[2]};
+    const int64_t count = r->shape[1], head_width = r->shape[2];
     int32_t *order = lh_allocate((size_t)count * sizeof *order);
     if (order == NULL) return NULL;
     for (int64_t i = 0; i < count; ++i)
         order[i] = (int32_t)(count - 1 - i);
     lh_tensor *index = lh_integers(tape, 1, &count, order);
     free(order);
-    r = lh_reshape(tape, lh_permute(tape, r, swap), 2, flat);
-    return lh_permute(tape, lh_reshape(tape, lh_gather(tape, r, index), 3, heads), swap);
+    r = lh_join_heads(tape, lh_permute(tape, r, swap));
+    return lh_permute(tape, lh_split_heads(tape, lh_gather(tape, r, index), head_width), swap);
 }
 
 /* [batch][n][heads][head_width] with the heads before n, or back. */
@@ -144,11 +143,10 @@ static lh_tensor *swap_heads(lh_tape *tape, lh_tensor *x) {
  * content vector u. */
 static lh_tensor *position_products(const lh_dai_pass *p, int64_t i, lh_tensor *r, lh_tensor *q) {
     const lh_relative_position *relative = &p->core->layer[i].relative;
-    const int64_t flat[] = {q->shape[0], q->shape[1], lh_dai_inner(&p->core->config)};
     lh_tensor *apart = lh_subtract(p->tape, lh_pass_param(p->pass, relative->position),
                                    lh_pass_param(p->pass, relative->content));
-    lh_tensor *moved = lh_add_row(p->tape, lh_reshape(p->tape, q, 3, flat), apart);
-    moved = lh_reshape(p->tape, moved, 4, q->shape);
+    lh_tensor *moved = lh_add_row(p->tape, lh_join_heads(p->tape, q), apart);
+    moved = lh_split_heads(p->tape, moved, p->core->config.head_width);
     return lh_matmul(p->tape, swap_heads(p->tape, moved), lh_repeat(p->tape, r, q->shape[0]), false,
                      true);
 }

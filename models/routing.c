@@ -140,9 +140,7 @@ static lh_tensor *project(lh_pass *pass, lh_tensor *x, int weight, lh_unary_op a
 /* [batch][length][heads][head_width]. */
 static lh_tensor *project_heads(const instance *model, lh_pass *pass, lh_tensor *x, int weight) {
     lh_tensor *y = project(pass, x, weight, LH_UNARY_IDENTITY);
-    if (y == NULL) return NULL;
-    const int64_t shape[] = {y->shape[0], y->shape[1], -1, model->head_width};
-    return lh_reshape(lh_pass_tape(pass), y, 4, shape);
+    return lh_split_heads(lh_pass_tape(pass), y, model->head_width);
 }
 
 /* softmax_j((q_i . (k_j + p_(i - j))) / sqrt(head_width)) over the own block and the one before
@@ -175,9 +173,7 @@ static lh_tensor *attend(const instance *model, const layer *l, lh_pass *pass, l
                                                 lh_slice(tape, q, 2, l->local, l->routed.heads),
                                                 lh_slice(tape, v, 2, l->local, l->routed.heads));
     lh_tensor *y = lh_concat(tape, 2, parts, count);
-    const int64_t joined[] = {q->shape[0], q->shape[1], -1};
-    if (y == NULL) return NULL;
-    return project(pass, lh_reshape(tape, y, 3, joined), l->out, LH_UNARY_IDENTITY);
+    return project(pass, lh_join_heads(tape, y), l->out, LH_UNARY_IDENTITY);
 }
 
 static lh_tensor *drop(const instance *model, lh_pass *pass, lh_tensor *x) {

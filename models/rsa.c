@@ -83,10 +83,7 @@ static lh_tensor *apply_layer(const instance *model, const layer *l, const lh_pa
     lh_tape *tape = lh_pass_tape(pass);
     const int64_t heads = model->heads;
     lh_tensor *joined = lh_linear(tape, x, lh_pass_param(pass, l->joined), NULL, LH_UNARY_IDENTITY);
-    if (joined == NULL) return NULL;
-    const int64_t split[] = {x->shape[0], x->shape[1], 3 * heads, model->head_width},
-                  flat[] = {x->shape[0], x->shape[1], inner_of(model)};
-    joined = lh_reshape(tape, joined, 4, split);
+    joined = lh_split_heads(tape, joined, model->head_width);
     lh_attention attention = LH_ATTENTION;
     attention.scale = 1.0 / sqrt((double)model->head_width);
     attention.min_distance = 0;
@@ -97,8 +94,7 @@ static lh_tensor *apply_layer(const instance *model, const layer *l, const lh_pa
     y = lh_recurrence_encoding_mix(&l->recurrence, pass, &attention, y);
     lh_tensor *own = lh_linear(tape, x, lh_pass_param(pass, l->own), lh_pass_param(pass, l->bias),
                                LH_UNARY_IDENTITY);
-    if (y == NULL) return NULL;
-    return lh_linear_add(tape, own, lh_reshape(tape, y, 3, flat), lh_pass_param(pass, l->out));
+    return lh_linear_add(tape, own, lh_join_heads(tape, y), lh_pass_param(pass, l->out));
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {

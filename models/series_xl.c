@@ -132,16 +132,11 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
 
 /* ---- forward ---- */
 
-static lh_tensor *into_heads(const instance *model, lh_tape *tape, lh_tensor *x) {
-    if (x == NULL) return NULL;
-    const int64_t shape[] = {x->shape[0], x->shape[1], -1, model->head_width};
-    return lh_reshape(tape, x, 4, shape);
-}
-
+/* [rows][n][k width] -> [rows][n][k heads][head_width]. */
 static lh_tensor *project(const instance *model, const lh_pass *pass, lh_tensor *x, int weight) {
     lh_tape *tape = lh_pass_tape(pass);
-    return into_heads(model, tape,
-                      lh_linear(tape, x, lh_pass_param(pass, weight), NULL, LH_UNARY_IDENTITY));
+    lh_tensor *y = lh_linear(tape, x, lh_pass_param(pass, weight), NULL, LH_UNARY_IDENTITY);
+    return lh_split_heads(tape, y, model->head_width);
 }
 
 /* Causal attention to the memory and the window. */
@@ -162,9 +157,8 @@ static lh_tensor *attend(const instance *model, const layer *l, const lh_pass *p
         q = lh_relative_position_apply(&l->relative, pass, sinusoids, &attention, q);
     lh_tensor *y = lh_attend(tape, &attention, q);
     y = lh_recurrence_encoding_mix(&l->recurrence, pass, &attention, y);
-    const int64_t flat[] = {x->shape[0], x->shape[1], model->width};
-    y = y != NULL ? lh_reshape(tape, y, 3, flat) : NULL;
-    return lh_linear(tape, y, lh_pass_param(pass, l->out), NULL, LH_UNARY_IDENTITY);
+    return lh_linear(tape, lh_join_heads(tape, y), lh_pass_param(pass, l->out), NULL,
+                     LH_UNARY_IDENTITY);
 }
 
 static lh_tensor *run_layer(const instance *model, const layer *l, lh_pass *pass, lh_tensor *x,

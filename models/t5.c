@@ -173,9 +173,7 @@ static lh_tensor *normed(const walk *w, lh_tensor *x, int gain) {
 
 static lh_tensor *into_heads(const walk *w, lh_tensor *x, int weight) {
     x = lh_linear(w->tape, x, lh_pass_param(w->pass, weight), NULL, LH_UNARY_IDENTITY);
-    if (x == NULL) return NULL;
-    const int64_t shape[] = {x->shape[0], x->shape[1], w->size->heads, w->size->head_width};
-    return lh_reshape(w->tape, x, 4, shape);
+    return lh_split_heads(w->tape, x, w->size->head_width);
 }
 
 static lh_keys keys_of(const walk *w, const attention_layer *l, lh_tensor *x) {
@@ -196,9 +194,7 @@ static lh_tensor *attend(const walk *w, const attention_layer *l, lh_attention *
     lh_tensor *y = lh_attend(w->tape, attention, into_heads(w, n, l->query));
     if (w->size->encodes_padding) attention->keys[0].filled = NULL;
     if (recurrence != NULL) y = lh_recurrence_encoding_mix(recurrence, w->pass, attention, y);
-    if (y == NULL) return NULL;
-    const int64_t shape[] = {y->shape[0], y->shape[1], -1};
-    return join(w, x, lh_reshape(w->tape, y, 3, shape), l->out);
+    return join(w, x, lh_join_heads(w->tape, y), l->out);
 }
 
 /* The decoder sees no later token; the encoder all but the padding. */

@@ -220,10 +220,7 @@ static lh_tensor *attend(const run *r, const layer *l, lh_tensor *x) {
     const int64_t heads = model->heads;
     lh_tensor *joined = lh_linear(r->tape, x, lh_pass_param(r->pass, l->joined),
                                   parameter(r, l->joined_bias), LH_UNARY_IDENTITY);
-    if (joined == NULL) return NULL;
-    const int64_t split[] = {x->shape[0], x->shape[1], 3 * heads, model->head_width},
-                  flat[] = {x->shape[0], x->shape[1], inner_of(model)};
-    joined = lh_reshape(r->tape, joined, 4, split);
+    joined = lh_split_heads(r->tape, joined, model->head_width);
     lh_tensor *q = lh_slice(r->tape, joined, 2, 0, heads);
     lh_attention attention = LH_ATTENTION;
     attention.scale = 1.0 / sqrt((double)model->head_width);
@@ -240,8 +237,7 @@ static lh_tensor *attend(const run *r, const layer *l, lh_tensor *x) {
     }
     lh_tensor *y = lh_attend(r->tape, &attention, q);
     y = lh_recurrence_encoding_mix(&l->recurrence, r->pass, &attention, y);
-    if (y == NULL) return NULL;
-    return lh_linear(r->tape, lh_reshape(r->tape, y, 3, flat), lh_pass_param(r->pass, l->out),
+    return lh_linear(r->tape, lh_join_heads(r->tape, y), lh_pass_param(r->pass, l->out),
                      parameter(r, l->out_bias), LH_UNARY_IDENTITY);
 }
 

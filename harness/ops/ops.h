@@ -27,6 +27,9 @@ lh_tensor *lh_zeros(lh_tape *tape, int rank, const int64_t *shape);
 
 /* Contiguous input; one size may be -1. */
 lh_tensor *lh_reshape(lh_tape *tape, lh_tensor *x, int rank, const int64_t *shape);
+/* [...][heads * head_width] -> [...][heads][head_width], and back. */
+lh_tensor *lh_split_heads(lh_tape *tape, lh_tensor *x, int64_t head_width);
+lh_tensor *lh_join_heads(lh_tape *tape, lh_tensor *x);
 /* Elements start .. start + length - 1 of `axis`. */
 lh_tensor *lh_slice(lh_tape *tape, lh_tensor *x, int axis, int64_t start, int64_t length);
 /* Same storage, no gradient: a cache across segments. */

@@ -1,4 +1,6 @@
 /* Views: reshaped and sliced headers over the same storage, and detached ones. */
+#include <string.h>
+
 #include "harness/ops/op.h"
 
 static lh_tensor *view_of(lh_tape *tape, lh_tensor *x) {
@@ -30,6 +32,27 @@ lh_tensor *lh_reshape(lh_tape *tape, lh_tensor *x, int rank, const int64_t *shap
         y->stride[i] = stride;
     y->gradient = lh_gradient_retain(x->gradient);
     return y;
+}
+
+lh_tensor *lh_split_heads(lh_tape *tape, lh_tensor *x, int64_t head_width) {
+    if (x == NULL) return NULL;
+    if (x->rank < 1 || x->rank == LH_MAX_RANK || head_width < 1)
+        return LH_OP_FAIL("split_heads: heads of %lld in %s", (long long)head_width,
+                          lh_shape_text(x));
+    int64_t shape[LH_MAX_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 1] = -1;
+    shape[x->rank] = head_width;
+    return lh_reshape(tape, x, x->rank + 1, shape);
+}
+
+lh_tensor *lh_join_heads(lh_tape *tape, lh_tensor *x) {
+    if (x == NULL) return NULL;
+    if (x->rank < 2) return LH_OP_FAIL("join_heads: no heads in %s", lh_shape_text(x));
+    int64_t shape[LH_MAX_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 2] *= x->shape[x->rank - 1];
+    return lh_reshape(tape, x, x->rank - 1, shape);
 }
 
 lh_tensor *lh_slice(lh_tape *tape, lh_tensor *x, int axis, int64_t start, int64_t length) {

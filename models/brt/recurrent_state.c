@@ -139,10 +139,7 @@ static lh_tensor *attend(const lh_recurrent_state *state, const lh_block_config 
     lh_tensor *q_token = lh_project_unit(config, pass, own->normed, state->query_token);
     lh_tensor *const both[] = {lh_attend(tape, &to_states, q_self),
                                lh_attend(tape, &to_tokens, q_token)};
-    lh_tensor *joined = lh_concat(tape, 2, both, 2);
-    if (joined == NULL) return NULL;
-    const int64_t shape[] = {joined->shape[0], joined->shape[1], 2 * lh_block_inner(config)};
-    return lh_reshape(tape, joined, 3, shape);
+    return lh_join_heads(tape, lh_concat(tape, 2, both, 2));
 }
 
 lh_tensor *lh_recurrent_state_step(const lh_recurrent_state *state, const lh_block_config *config,

@@ -64,9 +64,7 @@ lh_tensor *lh_project(const lh_block_config *config, const lh_pass *pass, lh_ten
                       int weight) {
     lh_tape *tape = lh_pass_tape(pass);
     lh_tensor *y = lh_linear(tape, x, lh_pass_param(pass, weight), NULL, LH_UNARY_IDENTITY);
-    if (y == NULL) return NULL;
-    const int64_t shape[] = {y->shape[0], y->shape[1], config->heads, config->head_width};
-    return lh_reshape(tape, y, 4, shape);
+    return lh_split_heads(tape, y, config->head_width);
 }
 
 lh_tensor *lh_project_unit(const lh_block_config *config, const lh_pass *pass, lh_tensor *x,
@@ -127,10 +125,8 @@ static lh_tensor *mix_memory(const lh_window_attention *layer, const lh_block_co
     const int64_t inner = lh_block_inner(config);
     lh_tensor *row = by_head != NULL ? lh_reshape(tape, by_head, 1, &inner) : NULL;
     lh_tensor *apart = lh_subtract(tape, memory, local);
-    if (apart == NULL || row == NULL) return NULL;
-    const int64_t flat[] = {apart->shape[0], apart->shape[1], inner};
-    lh_tensor *part = lh_multiply_row(tape, lh_reshape(tape, apart, 3, flat), row);
-    return part != NULL ? lh_add(tape, local, lh_reshape(tape, part, 4, local->shape)) : NULL;
+    lh_tensor *part = lh_multiply_row(tape, lh_join_heads(tape, apart), row);
+    return lh_add(tape, local, lh_split_heads(tape, part, config->head_width));
 }
 
 lh_tensor *lh_window_attention_self(const lh_window_attention *layer, const lh_block_config *config,
@@ -172,21 +168,14 @@ lh_tensor *lh_window_attention_read(const lh_window_attention *layer, const lh_b
     return lh_attend(lh_pass_tape(pass), &attention, query);
 }
 
-/* [batch][length][heads][head_width] -> [batch][length][inner]. */
-static lh_tensor *joined_heads(const lh_block_config *config, const lh_pass *pass, lh_tensor *x) {
-    if (x == NULL) return NULL;
-    const int64_t shape[] = {x->shape[0], x->shape[1], lh_block_inner(config)};
-    return lh_reshape(lh_pass_tape(pass), x, 3, shape);
-}
-
 lh_tensor *lh_window_attention_output(const lh_window_attention *layer,
                                       const lh_block_config *config, const lh_pass *pass,
                                       lh_tensor *x, lh_tensor *self, lh_tensor *read) {
     lh_tape *tape = lh_pass_tape(pass);
     lh_tensor *out = lh_pass_param(pass, layer->out);
-    self = joined_heads(config, pass, self);
+    self = lh_join_heads(tape, self);
     if (!layer->reads_states) return lh_linear_add(tape, x, self, out);
-    read = joined_heads(config, pass, read);
+    read = lh_join_heads(tape, read);
     /* W_o's upper half maps the self-attention, its lower half what was read: the same as the
      * product with the concatenation, without making it. */
     const int64_t inner = lh_block_inner(config);
@@ -206,12 +195,10 @@ lh_status lh_window_attention_carry(const lh_window_attention *layer, lh_pass *p
     LH_TRY(lh_pass_carry(pass, layer->cache_keys, cache.k));
     LH_TRY(lh_pass_carry(pass, layer->cache_values, cache.v));
     if (!layer->reads_memory) return LH_OK;
-    const lh_batch *batch = lh_pass_batch(pass);
-    const int64_t shape[] = {batch->rows, batch->length, -1};
     lh_tape *tape = lh_pass_tape(pass);
     lh_tensor *k = lh_detach(tape, keys->k), *v = lh_detach(tape, keys->v);
-    LH_TRY(lh_pass_carry(pass, layer->memory_keys, lh_reshape(tape, k, 3, shape)));
-    return lh_pass_carry(pass, layer->memory_values, lh_reshape(tape, v, 3, shape));
+    LH_TRY(lh_pass_carry(pass, layer->memory_keys, lh_join_heads(tape, k)));
+    return lh_pass_carry(pass, layer->memory_values, lh_join_heads(tape, v));
 }
 
 double lh_window_attention_flops(const lh_window_attention *layer, const lh_block_config *config) {

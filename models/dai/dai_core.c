@@ -278,9 +278,7 @@ lh_dai_pass lh_dai_begin(const lh_dai_core *core, lh_pass *pass, int64_t distanc
 /* [batch][n][k inner] -> [batch][n][k heads][head_width]. */
 static lh_tensor *project(const lh_dai_pass *p, lh_tensor *x, int weight) {
     lh_tensor *y = lh_linear(p->tape, x, lh_pass_param(p->pass, weight), NULL, LH_UNARY_IDENTITY);
-    if (y == NULL) return NULL;
-    const int64_t shape[] = {y->shape[0], y->shape[1], -1, p->core->config.head_width};
-    return lh_reshape(p->tape, y, 4, shape);
+    return lh_split_heads(p->tape, y, p->core->config.head_width);
 }
 
 lh_tensor *lh_dai_keys(const lh_dai_pass *p, int64_t layer, lh_tensor *x) {
@@ -318,9 +316,7 @@ void lh_dai_add_keys(const lh_dai_pass *p, lh_attention *attention, lh_tensor *j
 lh_tensor *lh_dai_finish_layer(const lh_dai_pass *p, int64_t layer, lh_tensor *x, lh_tensor *y) {
     const lh_dai_layer *l = &p->core->layer[layer];
     const double dropout = p->core->config.dropout;
-    if (y == NULL) return NULL;
-    const int64_t flat[] = {y->shape[0], y->shape[1], lh_dai_inner(&p->core->config)};
-    y = lh_linear(p->tape, lh_reshape(p->tape, y, 3, flat), lh_pass_param(p->pass, l->out), NULL,
+    y = lh_linear(p->tape, lh_join_heads(p->tape, y), lh_pass_param(p->pass, l->out), NULL,
                   LH_UNARY_IDENTITY);
     y = lh_post_norm_join(l->attention_norm, p->pass, dropout, x, y);
     return lh_post_norm_network_apply(&l->network, p->pass, dropout, LH_UNARY_RELU, y);

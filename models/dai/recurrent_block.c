@@ -135,9 +135,7 @@ static lh_tensor *project(const lh_block_attention *attention, const lh_pass *pa
                           int weight) {
     lh_tape *tape = lh_pass_tape(pass);
     lh_tensor *y = lh_linear(tape, x, lh_pass_param(pass, weight), NULL, LH_UNARY_IDENTITY);
-    if (y == NULL) return NULL;
-    const int64_t shape[] = {y->shape[0], y->shape[1], -1, attention->head_width};
-    return lh_reshape(tape, y, 4, shape);
+    return lh_split_heads(tape, y, attention->head_width);
 }
 
 /* Attention of x to `context`, or to itself (context NULL) with rotary positions. */
@@ -161,9 +159,7 @@ static lh_tensor *attend(const lh_block_attention *a, const lh_pass *pass, lh_te
     attention.keys[0].everywhere = context != NULL;
     attention.key_count = 1;
     lh_tensor *y = lh_attend(tape, &attention, q);
-    if (y == NULL) return NULL;
-    const int64_t flat[] = {y->shape[0], y->shape[1], a->heads * a->head_width};
-    return lh_dense_apply(a->out, pass, lh_reshape(tape, y, 3, flat), LH_UNARY_IDENTITY);
+    return lh_dense_apply(a->out, pass, lh_join_heads(tape, y), LH_UNARY_IDENTITY);
 }
 
 /* [cross; self] W. */

@@ -120,9 +120,7 @@ static lh_tensor *project(const lh_gpt2_run *run, const lh_gpt2_layer *l, lh_ten
 }
 
 static lh_tensor *into_heads(const lh_gpt2_run *run, lh_tensor *x) {
-    if (x == NULL) return NULL;
-    const int64_t shape[] = {x->shape[0], x->shape[1], -1, run->core->config.head_width};
-    return lh_reshape(run->tape, x, 4, shape);
+    return lh_split_heads(run->tape, x, run->core->config.head_width);
 }
 
 /* Keys, then values, from head `first` on. */
@@ -164,7 +162,7 @@ static lh_tensor *attend(const lh_gpt2_run *run, const lh_gpt2_layer *l, lh_tens
     lh_tensor *y =
         lh_attend(run->tape, &attention, lh_slice(run->tape, heads, 2, 0, config->heads));
     y = lh_recurrence_encoding_mix_again(&l->recurrence, run->tape, run->param, &attention, y);
-    return y == NULL ? NULL : lh_reshape(run->tape, y, 3, x->shape);
+    return lh_join_heads(run->tape, y);
 }
 
 /* x + dropout(y weight + bias) */

@@ -45,10 +45,9 @@ lh_tensor *lh_window_summary_mix(const lh_window_summary *summary, const lh_gpt2
 static lh_tensor *pool_by_attention(const lh_window_summary *summary, const lh_gpt2_run *run,
                                     lh_tensor *x) {
     const int64_t rows = x->shape[0], width = summary->width;
-    const int64_t query[] = {rows, 1, 1, width}, keys[] = {rows, x->shape[1], 1, width},
-                  out[] = {rows, width};
+    const int64_t query[] = {rows, 1, 1, width}, out[] = {rows, width};
     lh_tensor *repeated = lh_repeat(run->tape, run->param[summary->query], rows);
-    lh_tensor *heads = lh_reshape(run->tape, x, 4, keys);
+    lh_tensor *heads = lh_split_heads(run->tape, x, width);
     lh_attention attention = LH_ATTENTION;
     attention.scale = 1.0 / sqrt((double)width);
     attention.keys[attention.key_count++] = (lh_keys){.k = heads, .v = heads, .everywhere = true};

@@ -43,10 +43,9 @@ static lh_tensor *project(const lh_relative_position *layer, const lh_pass *pass
                           lh_tensor *sinusoids) {
     static const int heads_first[] = {1, 0, 2};
     lh_tape *tape = lh_pass_tape(pass);
-    const int64_t shape[] = {sinusoids->shape[0], layer->heads, layer->head_width};
     lh_tensor *r =
         lh_linear(tape, sinusoids, lh_pass_param(pass, layer->projection), NULL, LH_UNARY_IDENTITY);
-    return r != NULL ? lh_permute(tape, lh_reshape(tape, r, 3, shape), heads_first) : NULL;
+    return lh_permute(tape, lh_split_heads(tape, r, layer->head_width), heads_first);
 }
 
 /* The attention kernel multiplies one query with keys and position vectors alike; the rest of the
@@ -67,8 +66,6 @@ lh_tensor *lh_relative_position_apply(const lh_relative_position *layer, const l
                                       lh_tensor *sinusoids, lh_attention *attention, lh_tensor *q) {
     lh_tape *tape = lh_pass_tape(pass);
     if (sinusoids == NULL || q == NULL) return NULL;
-    const int64_t flat[] = {q->shape[0], q->shape[1], layer->heads * layer->head_width};
-    const int64_t heads[] = {q->shape[0], q->shape[1], layer->heads, layer->head_width};
     /* All rows of a batch share these vectors: no work of a token. */
     lh_tape_pause_flops(tape);
     attention->positions = project(layer, pass, sinusoids);
@@ -76,6 +73,6 @@ lh_tensor *lh_relative_position_apply(const lh_relative_position *layer, const l
     attention->bucket_of = count_up(tape, sinusoids->shape[0]);
     lh_tape_resume_flops(tape);
     if (attention->bias == NULL || attention->bucket_of == NULL) return NULL;
-    q = lh_reshape(tape, lh_contiguous(tape, q), 3, flat);
-    return lh_reshape(tape, lh_add_row(tape, q, lh_pass_param(pass, layer->content)), 4, heads);
+    q = lh_add_row(tape, lh_join_heads(tape, q), lh_pass_param(pass, layer->content));
+    return lh_split_heads(tape, q, layer->head_width);
 }

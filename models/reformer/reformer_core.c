@@ -201,9 +201,7 @@ lh_tensor *lh_reformer_dropout(const lh_reformer_run *run, lh_tensor *x) {
 
 static lh_tensor *project(const lh_reformer_run *run, lh_tensor *x, int weight) {
     lh_tensor *y = lh_linear(run->tape, x, run->param[weight], NULL, LH_UNARY_IDENTITY);
-    if (y == NULL) return NULL;
-    const int64_t shape[] = {y->shape[0], y->shape[1], run->config->heads, run->config->head_width};
-    return lh_reshape(run->tape, y, 4, shape);
+    return lh_split_heads(run->tape, y, run->config->head_width);
 }
 
 /* Keys of a shared projection: q / sqrt(mean(q^2) + epsilon), and the scores divided by
@@ -300,11 +298,9 @@ static lh_tensor *attend(const lh_reformer_run *run, const lh_reformer_attention
 }
 
 /* Heads joined, through the output projection. */
-static lh_tensor *join_heads(const lh_reformer_run *run, const lh_reformer_attention *layer,
-                             lh_tensor *y) {
-    if (y == NULL) return NULL;
-    const int64_t joined[] = {y->shape[0], y->shape[1], y->shape[2] * y->shape[3]};
-    y = lh_linear(run->tape, lh_reshape(run->tape, y, 3, joined), run->param[layer->out], NULL,
+static lh_tensor *project_out(const lh_reformer_run *run, const lh_reformer_attention *layer,
+                              lh_tensor *y) {
+    y = lh_linear(run->tape, lh_join_heads(run->tape, y), run->param[layer->out], NULL,
                   LH_UNARY_IDENTITY);
     return lh_reformer_dropout(run, y);
 }
@@ -314,7 +310,7 @@ lh_tensor *lh_reformer_attend(const lh_reformer_run *run, const lh_reformer_atte
     if (lh_tape_need(run->tape, run->param[layer->gain]) != LH_OK) return NULL;
     const lh_scope scope = lh_scope_open(run->tape);
     lh_tensor *n = lh_reformer_norm(run, x, layer->gain, layer->bias);
-    return lh_scope_close(run->tape, scope, join_heads(run, layer, attend(run, layer, kind, n)));
+    return lh_scope_close(run->tape, scope, project_out(run, layer, attend(run, layer, kind, n)));
 }
 
 lh_tensor *lh_reformer_attend_all(const lh_reformer_run *run, const lh_reformer_attention *layer,
@@ -330,7 +326,7 @@ lh_tensor *lh_reformer_attend_all(const lh_reformer_run *run, const lh_reformer_
                                                       .everywhere = true,
                                                       .filled = count};
     lh_tensor *y = lh_attend(run->tape, &attention, project(run, n, layer->query));
-    return lh_scope_close(run->tape, scope, join_heads(run, layer, y));
+    return lh_scope_close(run->tape, scope, project_out(run, layer, y));
 }
 
 /* What the region of a chunk is told. */

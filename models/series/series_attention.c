@@ -45,9 +45,7 @@ static lh_tensor *with_past(const lh_series_attention *layer, lh_tape *tape, lh_
 static lh_tensor *project(const lh_series_attention *layer, const lh_pass *pass, lh_dense dense,
                           lh_tensor *x) {
     lh_tensor *y = lh_dense_apply(dense, pass, x, LH_UNARY_IDENTITY);
-    if (y == NULL) return NULL;
-    const int64_t shape[] = {y->shape[0], y->shape[1], layer->heads, layer->head_width};
-    return lh_reshape(lh_pass_tape(pass), y, 4, shape);
+    return lh_split_heads(lh_pass_tape(pass), y, layer->head_width);
 }
 
 /* ---- who sees whom ---- */

@@ -154,15 +154,10 @@ lh_tensor *lh_staircase_normed(const lh_staircase_pass *pass, int64_t layer, lh_
     return normed_before(pass, x, l->norm_gain, l->norm_bias);
 }
 
-/* [batch][count][n * inner] -> [batch][count][n * heads][head_width]. */
-static lh_tensor *into_heads(const lh_staircase_pass *pass, lh_tensor *x) {
-    if (x == NULL) return NULL;
-    const int64_t shape[] = {x->shape[0], x->shape[1], -1, pass->core->config.head_width};
-    return lh_reshape(pass->tape, x, 4, shape);
-}
-
+/* [batch][count][width] -> [batch][count][n * heads][head_width]. */
 static lh_tensor *project(const lh_staircase_pass *pass, lh_tensor *x, lh_tensor *weight) {
-    return into_heads(pass, lh_linear(pass->tape, x, weight, NULL, LH_UNARY_IDENTITY));
+    lh_tensor *y = lh_linear(pass->tape, x, weight, NULL, LH_UNARY_IDENTITY);
+    return lh_split_heads(pass->tape, y, pass->core->config.head_width);
 }
 
 lh_tensor *lh_staircase_keys(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x) {
@@ -230,9 +225,7 @@ static lh_tensor *attend(const lh_staircase_pass *pass, int64_t layer, lh_tensor
         before = lh_slice(pass->tape, before, 1, old, view->recent);
         y = choose_rows(pass, y, attend_to(pass, layer, joined, view, before));
     }
-    if (y == NULL) return NULL;
-    const int64_t flat[] = {y->shape[0], y->shape[1], lh_staircase_inner(&pass->core->config)};
-    y = lh_linear_add(pass->tape, x, lh_reshape(pass->tape, y, 3, flat),
+    y = lh_linear_add(pass->tape, x, lh_join_heads(pass->tape, y),
                       lh_pass_param(pass->pass, l->out));
     return normed_behind(pass, y, l->norm_gain, l->norm_bias);
 }

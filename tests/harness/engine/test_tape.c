@@ -153,6 +153,30 @@ TEST(a_slice_of_a_slice_gives_back_to_its_own_place) {
     bench_end(&b);
 }
 
+/* A view of the same numbers there and back, also of a slice, which is copied first. */
+TEST(heads_are_split_and_joined) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, true, 1, 0);
+    lh_tensor *x = lh_tape_leaf(b.tape, lh_filled(b.tape, 3, (const int64_t[]){2, 3, 8}, 1), true);
+    lh_tensor *split = lh_split_heads(b.tape, x, 4), *joined = lh_join_heads(b.tape, split);
+    REQUIRE(joined != NULL);
+    CHECK(split->rank == 4 && split->shape[1] == 3 && split->shape[2] == 2 && split->shape[3] == 4);
+    CHECK(joined->rank == 3 && joined->shape[1] == 3 && joined->shape[2] == 8);
+    CHECK(lh_tensor_real(joined) == lh_tensor_real(x));
+    lh_tensor *second = lh_join_heads(b.tape, lh_slice(b.tape, split, 2, 1, 1));
+    REQUIRE(second != NULL && second->rank == 3 && second->shape[2] == 4);
+    REQUIRE_OK(lh_tape_backward(b.tape, lh_sum_all(b.tape, second)));
+    for (int i = 0; i < 2 * 3 * 8; ++i)
+        CHECK_NEAR(lh_tensor_real(lh_tensor_gradient(x))[i], i % 8 >= 4, 0);
+    CHECK(lh_split_heads(b.tape, NULL, 4) == NULL && lh_join_heads(b.tape, NULL) == NULL);
+    CHECK(lh_split_heads(b.tape, x, 0) == NULL);
+    CHECK_FAILS(lh_error_get()->status, LH_ESHAPE, "split_heads: heads of 0 in [2][3][8]");
+    CHECK(lh_split_heads(b.tape, x, 3) == NULL);
+    CHECK_FAILS(lh_error_get()->status, LH_ESHAPE, "reshape: [2][3][8]");
+    bench_end(&b);
+}
+
 static lh_status thinned(lh_tape *tape, void *context, lh_tensor *const *inputs,
                          lh_tensor **outputs) {
     (void)context;

@@ -38,7 +38,7 @@ return {
     { "lh_detach(p->tape, x)", "x", "the cache takes gradients" },
     { "count - 1 - i", "i", "positions are shifted nearest first" },
     { "row, 2, n, n * distances", "row, 2, 0, n * distances", "rows of positions are not shifted" },
-    { "lh_add_row(p->tape, lh_reshape(p->tape, q, 3, flat), apart)", "lh_reshape(p->tape, q, 3, flat)",
+    { "lh_add_row(p->tape, lh_join_heads(p->tape, q), apart)", "lh_join_heads(p->tape, q)",
       "shifted positions meet the content vector" },
   },
   {
