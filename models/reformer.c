@@ -15,7 +15,8 @@ typedef struct layer {
 typedef struct instance {
     lh_reformer_config config;
     lh_axial_positions positions;
-    int embedding, gain, bias, head, head_bias;
+    int embedding, head, head_bias;
+    lh_norm norm;
     layer layer[LH_REFORMER_LAYERS];
 } instance;
 
@@ -54,7 +55,7 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     lh_axial_positions_declare(&model->positions, declaration);
     for (int64_t i = 0; i < config->layers; ++i)
         declare_layer(model, i, declaration);
-    lh_reformer_norm_declare(declaration, head[1], "", &model->gain, &model->bias);
+    model->norm = lh_norm_declare(declaration, head[1], "norm");
     model->head =
         lh_declare_param(declaration, lh_reformer_weight(head[0], head[1]), 2, head, "head.weight");
     model->head_bias = lh_declare_param(declaration, lh_reformer_bias(), 1, head, "head.bias");
@@ -115,7 +116,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const lh_reformer_run *run = lh_reformer_begin(&model->config, pass);
     if (run == NULL) return LH_EMEMORY;
     lh_tensor *x = run_layers(model, run, embed(model, run, lh_pass_batch(pass)->tokens));
-    out->hidden = lh_reformer_dropout(run, lh_reformer_norm(run, x, model->gain, model->bias));
+    out->hidden = lh_reformer_dropout(run, lh_reformer_norm(run, x, model->norm));
     out->head_weight = run->param[model->head];
     out->head_bias = run->param[model->head_bias];
     return out->hidden != NULL ? LH_OK : lh_failed();

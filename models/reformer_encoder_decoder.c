@@ -15,7 +15,8 @@ typedef struct layer {
 } layer;
 
 typedef struct stack {
-    int embedding, positions, gain, bias;
+    int embedding, positions;
+    lh_norm norm;
     layer layer[LH_REFORMER_LAYERS];
 } stack;
 
@@ -66,8 +67,8 @@ static void declare_stack(lh_declare *declaration, const instance *model, const 
     lh_declare_embedding(declaration);
     for (int64_t i = 0; i < model->config.layers; ++i)
         declare_layer(declaration, model, name, i, &s->layer[i]);
-    (void)snprintf(prefix, sizeof prefix, "%s.", name);
-    lh_reformer_norm_declare(declaration, model->config.width, prefix, &s->gain, &s->bias);
+    (void)snprintf(prefix, sizeof prefix, "%s.norm", name);
+    s->norm = lh_norm_declare(declaration, model->config.width, prefix);
 }
 
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
@@ -194,7 +195,7 @@ static lh_tensor *run_stack(const instance *model, const lh_reformer_run *run, c
     lh_tensor *positions = lh_slice(tape, run->param[s->positions], 0, 0, tokens->shape[1]);
     lh_tensor *x = lh_reformer_dropout(run, lh_gather(tape, run->param[s->embedding], tokens));
     x = run_branches(list, branches, lh_add_batch(tape, x, positions));
-    return lh_reformer_dropout(run, lh_reformer_norm(run, x, s->gain, s->bias));
+    return lh_reformer_dropout(run, lh_reformer_norm(run, x, s->norm));
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {

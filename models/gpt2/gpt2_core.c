@@ -29,13 +29,6 @@ lh_status lh_gpt2_config_settle(lh_gpt2_config *config, const lh_model_setup *se
     return lh_settle_head_width(config->width, config->heads, &config->head_width);
 }
 
-static void declare_norm(lh_declare *declare, int64_t width, const char *prefix, int *gain,
-                         int *bias) {
-    const int64_t shape[] = {width};
-    *gain = lh_declare_param(declare, lh_init_ones(), 1, shape, "%snorm.gain", prefix);
-    *bias = lh_declare_param(declare, lh_init_normal(0.0), 1, shape, "%snorm.bias", prefix);
-}
-
 /* A weight [in][out] named `name` and its bias. */
 static void declare_linear(lh_declare *declare, double deviation, int64_t in, int64_t out,
                            const char *name, int *weight, int *bias) {
@@ -52,16 +45,16 @@ static void declare_block(lh_gpt2_core *core, int64_t i, lh_declare *declare) {
     const int64_t width = config->width;
     lh_gpt2_layer *layer = &core->layer[i];
     char name[64];
-    (void)snprintf(name, sizeof name, "layers.%lld.", (long long)i);
-    declare_norm(declare, width, name, &layer->gain, &layer->bias);
+    (void)snprintf(name, sizeof name, "layers.%lld.norm", (long long)i);
+    layer->norm = lh_norm_declare(declare, width, name);
     (void)snprintf(name, sizeof name, "layers.%lld.attention.joined", (long long)i);
     declare_linear(declare, deviation, width, 3 * width, name, &layer->joined, &layer->joined_bias);
     (void)snprintf(name, sizeof name, "layers.%lld.attention.out", (long long)i);
     declare_linear(declare, residual, width, width, name, &layer->out, &layer->out_bias);
     (void)snprintf(name, sizeof name, "layers.%lld.recurrence", (long long)i);
     lh_recurrence_encoding_declare(&layer->recurrence, &config->recurrence_encoding, declare, name);
-    (void)snprintf(name, sizeof name, "layers.%lld.feed_forward.", (long long)i);
-    declare_norm(declare, width, name, &layer->feed_forward_gain, &layer->feed_forward_bias);
+    (void)snprintf(name, sizeof name, "layers.%lld.feed_forward.norm", (long long)i);
+    layer->feed_forward_norm = lh_norm_declare(declare, width, name);
     (void)snprintf(name, sizeof name, "layers.%lld.feed_forward.in", (long long)i);
     declare_linear(declare, deviation, width, 4 * width, name, &layer->in, &layer->in_bias);
     (void)snprintf(name, sizeof name, "layers.%lld.feed_forward.out", (long long)i);
@@ -80,7 +73,7 @@ void lh_gpt2_declare(lh_gpt2_core *core, lh_declare *declare) {
     lh_declare_embedding(declare);
     for (int64_t i = 0; i < config->layers; ++i)
         declare_block(core, i, declare);
-    declare_norm(declare, config->width, "", &core->gain, &core->bias);
+    core->norm = lh_norm_declare(declare, config->width, "norm");
 }
 
 /* ---- forward ---- */
@@ -108,14 +101,14 @@ lh_tensor *lh_gpt2_place(const lh_gpt2_run *run, lh_tensor *x, int64_t first) {
     return lh_dropout(run->tape, x, run->dropout, 0);
 }
 
-static lh_tensor *normed(const lh_gpt2_run *run, lh_tensor *x, int gain, int bias) {
-    return lh_layer_norm(run->tape, x, run->param[gain], run->param[bias], epsilon);
+static lh_tensor *normed(const lh_gpt2_run *run, lh_tensor *x, lh_norm norm) {
+    return lh_layer_norm(run->tape, x, run->param[norm.gain], run->param[norm.bias], epsilon);
 }
 
 /* The joined projections of a block for vectors x: [rows][count][3 * width], then as heads
  * [rows][count][3 * heads][head_width]. */
 static lh_tensor *project(const lh_gpt2_run *run, const lh_gpt2_layer *l, lh_tensor *x) {
-    return lh_linear(run->tape, normed(run, x, l->gain, l->bias), run->param[l->joined],
+    return lh_linear(run->tape, normed(run, x, l->norm), run->param[l->joined],
                      run->param[l->joined_bias], LH_UNARY_IDENTITY);
 }
 
@@ -176,7 +169,7 @@ lh_tensor *lh_gpt2_block(const lh_gpt2_run *run, int64_t layer, lh_tensor *x,
     const lh_gpt2_layer *l = &run->core->layer[layer];
     const lh_scope scope = lh_scope_open(run->tape);
     x = join(run, x, attend(run, l, x, view, keys), l->out, l->out_bias);
-    lh_tensor *n = normed(run, x, l->feed_forward_gain, l->feed_forward_bias);
+    lh_tensor *n = normed(run, x, l->feed_forward_norm);
     lh_tensor *hidden =
         lh_linear(run->tape, n, run->param[l->in], run->param[l->in_bias], LH_UNARY_GELU);
     lh_tensor *kept[] = {join(run, x, hidden, l->feed_forward_out, l->feed_forward_out_bias),
@@ -186,7 +179,7 @@ lh_tensor *lh_gpt2_block(const lh_gpt2_run *run, int64_t layer, lh_tensor *x,
 }
 
 lh_tensor *lh_gpt2_finish(const lh_gpt2_run *run, lh_tensor *x) {
-    return normed(run, x, run->core->gain, run->core->bias);
+    return normed(run, x, run->core->norm);
 }
 
 /* ---- accounting ---- */

@@ -4,6 +4,7 @@
 #ifndef LH_GPT2_GPT2_CORE_H
 #define LH_GPT2_GPT2_CORE_H
 
+#include "models/layers/dense.h"
 #include "models/layers/recurrence_encoding.h"
 
 enum { LH_GPT2_LAYERS = 96 };
@@ -17,14 +18,16 @@ typedef struct lh_gpt2_config {
 
 /* Indices of the parameters of one block. */
 typedef struct lh_gpt2_layer {
-    int gain, bias, joined, joined_bias, out, out_bias;
-    int feed_forward_gain, feed_forward_bias, in, in_bias, feed_forward_out, feed_forward_out_bias;
+    lh_norm norm, feed_forward_norm;
+    int joined, joined_bias, out, out_bias;
+    int in, in_bias, feed_forward_out, feed_forward_out_bias;
     lh_recurrence_encoding recurrence;
 } lh_gpt2_layer;
 
 typedef struct lh_gpt2_core {
     lh_gpt2_config config;
-    int embedding, positions, gain, bias;
+    int embedding, positions;
+    lh_norm norm;
     lh_gpt2_layer layer[LH_GPT2_LAYERS];
 } lh_gpt2_core;
 

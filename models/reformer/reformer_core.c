@@ -129,11 +129,10 @@ bool lh_reformer_shares(lh_reformer_kind kind) {
     return kind == LH_REFORMER_SHARED || kind == LH_REFORMER_SHARED_PLAIN || uses_lsh(kind);
 }
 
-void lh_reformer_norm_declare(lh_declare *declare, int64_t width, const char *prefix, int *gain,
-                              int *bias) {
-    const int64_t shape[] = {width};
-    *gain = lh_declare_param(declare, lh_init_ones(), 1, shape, "%snorm.gain", prefix);
-    *bias = lh_declare_param(declare, lh_init_normal(0.0), 1, shape, "%snorm.bias", prefix);
+static lh_norm declare_norm(lh_declare *declare, int64_t width, const char *prefix) {
+    char name[LH_LAYER_NAME];
+    (void)snprintf(name, sizeof name, "%snorm", prefix);
+    return lh_norm_declare(declare, width, name);
 }
 
 static int declare_weight(lh_declare *declare, int64_t in, int64_t out, const char *prefix,
@@ -155,7 +154,7 @@ void lh_reformer_attention_declare(lh_reformer_attention *layer, const lh_reform
                                    bool shared, lh_declare *declare, const char *prefix) {
     const int64_t width = config->width, inner = config->heads * config->head_width;
     declare_group(config, declare);
-    lh_reformer_norm_declare(declare, width, prefix, &layer->gain, &layer->bias);
+    layer->norm = declare_norm(declare, width, prefix);
     layer->query = declare_weight(declare, width, inner, prefix, shared ? "query_key" : "query");
     layer->key = shared ? -1 : declare_weight(declare, width, inner, prefix, "key");
     layer->value = declare_weight(declare, width, inner, prefix, "value");
@@ -167,7 +166,7 @@ void lh_reformer_feed_forward_declare(lh_reformer_feed_forward *layer,
                                       const lh_reformer_config *config, lh_declare *declare,
                                       const char *prefix) {
     declare_group(config, declare);
-    lh_reformer_norm_declare(declare, config->width, prefix, &layer->gain, &layer->bias);
+    layer->norm = declare_norm(declare, config->width, prefix);
     layer->in = declare_weight(declare, config->width, config->hidden, prefix, "in");
     layer->in_bias = declare_bias(declare, config->hidden, prefix, "in_bias");
     layer->out = declare_weight(declare, config->hidden, config->width, prefix, "out");
@@ -191,8 +190,8 @@ const lh_reformer_run *lh_reformer_begin(const lh_reformer_config *config, const
     return run->param != NULL ? run : NULL;
 }
 
-lh_tensor *lh_reformer_norm(const lh_reformer_run *run, lh_tensor *x, int gain, int bias) {
-    return lh_layer_norm(run->tape, x, run->param[gain], run->param[bias], epsilon);
+lh_tensor *lh_reformer_norm(const lh_reformer_run *run, lh_tensor *x, lh_norm norm) {
+    return lh_layer_norm(run->tape, x, run->param[norm.gain], run->param[norm.bias], epsilon);
 }
 
 lh_tensor *lh_reformer_dropout(const lh_reformer_run *run, lh_tensor *x) {
@@ -307,17 +306,17 @@ static lh_tensor *project_out(const lh_reformer_run *run, const lh_reformer_atte
 
 lh_tensor *lh_reformer_attend(const lh_reformer_run *run, const lh_reformer_attention *layer,
                               lh_reformer_kind kind, lh_tensor *x) {
-    if (lh_tape_need(run->tape, run->param[layer->gain]) != LH_OK) return NULL;
+    if (lh_tape_need(run->tape, run->param[layer->norm.gain]) != LH_OK) return NULL;
     const lh_scope scope = lh_scope_open(run->tape);
-    lh_tensor *n = lh_reformer_norm(run, x, layer->gain, layer->bias);
+    lh_tensor *n = lh_reformer_norm(run, x, layer->norm);
     return lh_scope_close(run->tape, scope, project_out(run, layer, attend(run, layer, kind, n)));
 }
 
 lh_tensor *lh_reformer_attend_all(const lh_reformer_run *run, const lh_reformer_attention *layer,
                                   lh_tensor *x, lh_tensor *source, lh_tensor *count) {
-    if (lh_tape_need(run->tape, run->param[layer->gain]) != LH_OK) return NULL;
+    if (lh_tape_need(run->tape, run->param[layer->norm.gain]) != LH_OK) return NULL;
     const lh_scope scope = lh_scope_open(run->tape);
-    lh_tensor *n = lh_reformer_norm(run, x, layer->gain, layer->bias);
+    lh_tensor *n = lh_reformer_norm(run, x, layer->norm);
     lh_tensor *seen = source != NULL ? source : n;
     lh_attention attention = LH_ATTENTION;
     attention.scale = 1.0 / sqrt((double)run->config->head_width);
@@ -341,7 +340,7 @@ static lh_status feed_forward(lh_tape *tape, void *context, lh_tensor *const *in
     const lh_reformer_run *run = ((feed_forward_context *)context)->run;
     const lh_reformer_feed_forward *layer = ((feed_forward_context *)context)->layer;
     const lh_scope scope = lh_scope_open(tape);
-    lh_tensor *y = lh_reformer_norm(run, inputs[0], layer->gain, layer->bias);
+    lh_tensor *y = lh_reformer_norm(run, inputs[0], layer->norm);
     y = lh_linear(tape, y, run->param[layer->in], run->param[layer->in_bias], LH_UNARY_RELU);
     y = lh_linear(tape, lh_reformer_dropout(run, y), run->param[layer->out],
                   run->param[layer->out_bias], LH_UNARY_IDENTITY);
@@ -353,7 +352,7 @@ lh_tensor *lh_reformer_feed_forward_apply(const lh_reformer_run *run,
                                           const lh_reformer_feed_forward *layer, lh_tensor *x) {
     feed_forward_context context = {run, layer};
     lh_tensor *y = NULL;
-    if (x == NULL || lh_tape_need(run->tape, run->param[layer->gain]) != LH_OK) return NULL;
+    if (x == NULL || lh_tape_need(run->tape, run->param[layer->norm.gain]) != LH_OK) return NULL;
     const int64_t chunk = run->config->feed_forward_chunk;
     if (chunk > 0 && chunk < x->shape[1])
         return lh_chunked(run->tape, feed_forward, &context, sizeof context, x, chunk);

@@ -6,6 +6,7 @@
 
 #include "harness/engine/model.h"
 #include "harness/ops/ops.h"
+#include "models/layers/dense.h"
 
 enum { LH_REFORMER_LAYERS = 64 };
 
@@ -43,11 +44,13 @@ typedef struct lh_reformer_config {
 
 /* Indices of the parameters of one attention; `key` is -1 where query serves both. */
 typedef struct lh_reformer_attention {
-    int gain, bias, query, key, value, out;
+    lh_norm norm;
+    int query, key, value, out;
 } lh_reformer_attention;
 
 typedef struct lh_reformer_feed_forward {
-    int gain, bias, in, in_bias, out, out_bias;
+    lh_norm norm;
+    int in, in_bias, out, out_bias;
 } lh_reformer_feed_forward;
 
 /* layers, width, heads, head_width, hidden, residual, feed_forward_chunk, dropout; and, of models
@@ -64,9 +67,6 @@ lh_status lh_reformer_attention_settle(lh_reformer_config *config);
 
 /* ---- parameters; `prefix` ends with a point ---- */
 
-/* A layer norm over `width`: the indices of its two parameters. */
-void lh_reformer_norm_declare(lh_declare *declare, int64_t width, const char *prefix, int *gain,
-                              int *bias);
 /* `shared`: one projection for queries and keys. */
 void lh_reformer_attention_declare(lh_reformer_attention *layer, const lh_reformer_config *config,
                                    bool shared, lh_declare *declare, const char *prefix);
@@ -92,8 +92,8 @@ typedef struct lh_reformer_run {
 /* Lives on the tape. NULL after LH_EMEMORY. */
 const lh_reformer_run *lh_reformer_begin(const lh_reformer_config *config, const lh_pass *pass);
 
-/* The layer norm of x by two parameters. */
-lh_tensor *lh_reformer_norm(const lh_reformer_run *run, lh_tensor *x, int gain, int bias);
+/* The layer norm of x, epsilon 1e-6. */
+lh_tensor *lh_reformer_norm(const lh_reformer_run *run, lh_tensor *x, lh_norm norm);
 
 /* One mask along the sequence and for all batch rows, off outside of training. */
 lh_tensor *lh_reformer_dropout(const lh_reformer_run *run, lh_tensor *x);

@@ -8,8 +8,6 @@
 
 #include "models/layers/common.h"
 
-static const double epsilon = 1e-5;
-
 /* ---- options and parameters ---- */
 
 const lh_option lh_staircase_layers_options[] = {LH_INTEGER("layers", lh_staircase_config, layers,
@@ -45,13 +43,6 @@ static lh_init linear_init(int64_t fan_in, double divisor) {
     return (lh_init){LH_INIT_UNIFORM, 0.0, 1.0 / (sqrt((double)fan_in) * divisor)};
 }
 
-static void declare_norm(lh_declare *declare, int64_t width, const char *prefix, int *gain,
-                         int *bias) {
-    const int64_t shape[] = {width};
-    *gain = lh_declare_param(declare, lh_init_ones(), 1, shape, "%snorm.gain", prefix);
-    *bias = lh_declare_param(declare, lh_init_normal(0.0), 1, shape, "%snorm.bias", prefix);
-}
-
 static void declare_attention(lh_staircase_core *core, int64_t i, double divisor,
                               lh_declare *declare) {
     const lh_staircase_config *config = &core->config;
@@ -59,12 +50,13 @@ static void declare_attention(lh_staircase_core *core, int64_t i, double divisor
     const int64_t inner = lh_staircase_inner(config), in[] = {config->width, inner},
                   out[] = {inner, config->width};
     const lh_init weight = linear_init(config->width, 1.0);
-    char prefix[48];
+    char name[LH_LAYER_NAME], prefix[48];
     (void)snprintf(prefix, sizeof prefix, "layers.%lld.attention.", (long long)i);
     const bool own_keys = i == 0 || !config->share_keys;
     if (!own_keys) *layer = core->layer[0];
     if (own_keys || config->post_norm)
-        declare_norm(declare, config->width, prefix, &layer->norm_gain, &layer->norm_bias);
+        layer->norm =
+            lh_norm_declare(declare, config->width, lh_layer_name(name, i, "attention.norm"));
     layer->query = lh_declare_param(declare, weight, 2, in, "%squery", prefix);
     if (own_keys) {
         layer->key = lh_declare_param(declare, weight, 2, in, "%skey", prefix);
@@ -84,10 +76,10 @@ static void declare_feed_forward(lh_staircase_core *core, int64_t i, double divi
                   hidden[] = {config->hidden}, width[] = {config->width};
     const lh_init first = linear_init(config->width, 1.0),
                   second = linear_init(config->hidden, divisor);
-    char prefix[48];
+    char name[LH_LAYER_NAME], prefix[48];
     (void)snprintf(prefix, sizeof prefix, "layers.%lld.feed_forward.", (long long)i);
-    declare_norm(declare, config->width, prefix, &layer->feed_forward_gain,
-                 &layer->feed_forward_bias);
+    layer->feed_forward_norm =
+        lh_norm_declare(declare, config->width, lh_layer_name(name, i, "feed_forward.norm"));
     layer->in = lh_declare_param(declare, first, 2, in, "%sin", prefix);
     layer->in_bias = lh_declare_param(declare, first, 1, hidden, "%sin_bias", prefix);
     layer->feed_forward_out = lh_declare_param(declare, second, 2, out, "%sout", prefix);
@@ -109,7 +101,7 @@ void lh_staircase_declare(lh_staircase_core *core, lh_declare *declare) {
         declare_attention(core, i, divisor, declare);
         declare_feed_forward(core, i, divisor, declare);
     }
-    if (!config->post_norm) declare_norm(declare, config->width, "", &core->gain, &core->bias);
+    if (!config->post_norm) core->norm = lh_norm_declare(declare, config->width, "norm");
     const lh_init head = linear_init(config->width, 1.0);
     core->head = lh_declare_param(declare, head, 2, table, "head.weight");
     core->head_bias = lh_declare_param(declare, head, 1, bias, "head.bias");
@@ -135,23 +127,18 @@ lh_tensor *lh_staircase_embed(const lh_staircase_pass *pass) {
                      lh_pass_batch(pass->pass)->tokens);
 }
 
-static lh_tensor *normed(const lh_staircase_pass *pass, lh_tensor *x, int gain, int bias) {
-    return lh_layer_norm(pass->tape, x, lh_pass_param(pass->pass, gain),
-                         lh_pass_param(pass->pass, bias), epsilon);
-}
-
 /* Before attention and network, and behind their residual sums: one of the two norms. */
-static lh_tensor *normed_before(const lh_staircase_pass *pass, lh_tensor *x, int gain, int bias) {
-    return pass->core->config.post_norm ? x : normed(pass, x, gain, bias);
+static lh_tensor *normed_before(const lh_staircase_pass *pass, lh_tensor *x, lh_norm norm) {
+    return pass->core->config.post_norm ? x : lh_norm_apply(norm, pass->pass, x);
 }
 
-static lh_tensor *normed_behind(const lh_staircase_pass *pass, lh_tensor *x, int gain, int bias) {
-    return pass->core->config.post_norm ? normed(pass, x, gain, bias) : x;
+static lh_tensor *normed_behind(const lh_staircase_pass *pass, lh_tensor *x, lh_norm norm) {
+    return pass->core->config.post_norm ? lh_norm_apply(norm, pass->pass, x) : x;
 }
 
 lh_tensor *lh_staircase_normed(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x) {
     const lh_staircase_layer *l = &pass->core->layer[layer];
-    return normed_before(pass, x, l->norm_gain, l->norm_bias);
+    return normed_before(pass, x, l->norm);
 }
 
 /* [batch][count][width] -> [batch][count][n * heads][head_width]. */
@@ -227,12 +214,12 @@ static lh_tensor *attend(const lh_staircase_pass *pass, int64_t layer, lh_tensor
     }
     y = lh_linear_add(pass->tape, x, lh_join_heads(pass->tape, y),
                       lh_pass_param(pass->pass, l->out));
-    return normed_behind(pass, y, l->norm_gain, l->norm_bias);
+    return normed_behind(pass, y, l->norm);
 }
 
 static lh_tensor *feed_forward(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x) {
     const lh_staircase_layer *l = &pass->core->layer[layer];
-    lh_tensor *n = normed_before(pass, x, l->feed_forward_gain, l->feed_forward_bias);
+    lh_tensor *n = normed_before(pass, x, l->feed_forward_norm);
     lh_tensor *hidden = lh_linear(pass->tape, n, lh_pass_param(pass->pass, l->in),
                                   lh_pass_param(pass->pass, l->in_bias), LH_UNARY_RELU);
     if (lh_pass_is_training(pass->pass)) {
@@ -241,7 +228,7 @@ static lh_tensor *feed_forward(const lh_staircase_pass *pass, int64_t layer, lh_
     lh_tensor *y =
         lh_linear_add(pass->tape, x, hidden, lh_pass_param(pass->pass, l->feed_forward_out));
     y = lh_add_row(pass->tape, y, lh_pass_param(pass->pass, l->out_bias));
-    return normed_behind(pass, y, l->feed_forward_gain, l->feed_forward_bias);
+    return normed_behind(pass, y, l->feed_forward_norm);
 }
 
 lh_tensor *lh_staircase_apply(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x,
@@ -252,7 +239,7 @@ lh_tensor *lh_staircase_apply(const lh_staircase_pass *pass, int64_t layer, lh_t
 }
 
 lh_status lh_staircase_finish(const lh_staircase_pass *pass, lh_tensor *x, lh_output *out) {
-    out->hidden = normed_before(pass, x, pass->core->gain, pass->core->bias);
+    out->hidden = normed_before(pass, x, pass->core->norm);
     out->head_weight = lh_pass_param(pass->pass, pass->core->head);
     out->head_bias = lh_pass_param(pass->pass, pass->core->head_bias);
     return out->hidden != NULL ? LH_OK : lh_failed();

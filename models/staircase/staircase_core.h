@@ -5,6 +5,7 @@
 #ifndef LH_STAIRCASE_STAIRCASE_CORE_H
 #define LH_STAIRCASE_STAIRCASE_CORE_H
 
+#include "models/layers/dense.h"
 #include "models/layers/recurrence_encoding.h"
 
 enum { LH_STAIRCASE_LAYERS = 64 };
@@ -21,14 +22,16 @@ typedef struct lh_staircase_config {
 
 /* Indices of the parameters of one layer. */
 typedef struct lh_staircase_layer {
-    int norm_gain, norm_bias, query, key, value, out;
-    int feed_forward_gain, feed_forward_bias, in, in_bias, feed_forward_out, out_bias;
+    lh_norm norm, feed_forward_norm;
+    int query, key, value, out;
+    int in, in_bias, feed_forward_out, out_bias;
     lh_recurrence_encoding recurrence;
 } lh_staircase_layer;
 
 typedef struct lh_staircase_core {
     lh_staircase_config config;
-    int embedding, positions, gain, bias, head, head_bias;
+    int embedding, positions, head, head_bias;
+    lh_norm norm;
     lh_staircase_layer layer[LH_STAIRCASE_LAYERS];
 } lh_staircase_core;
 

@@ -64,7 +64,7 @@ return {
     { "y = lh_add_row(pass->tape, y, lh_pass_param(pass->pass, l->out_bias));", "", "the network's last bias is left out" },
     { "return lh_recurrence_encoding_mix(&l->recurrence, pass->pass, &attention, y);", "return y;", "recurrence encodings add nothing" },
     { "y = choose_rows(pass, y, attend_to(pass, layer, joined, view, before));", "y = choose_rows(pass, y, y);", "rows within a stream see as much as those at its start" },
-    { "return pass->core->config.post_norm ? normed(pass, x, gain, bias) : x;", "return pass->core->config.post_norm && gain < 0 ? normed(pass, x, gain, bias) : x;", "post-norm layers have no norm" },
+    { "return pass->core->config.post_norm ? lh_norm_apply(norm, pass->pass, x) : x;", "return pass->core->config.post_norm && norm.gain < 0 ? lh_norm_apply(norm, pass->pass, x) : x;", "post-norm layers have no norm" },
   },
   {
     file = "models/brt/block_stack.c", tests = "tests/models/test_dropout.c",
