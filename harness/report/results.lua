@@ -297,11 +297,23 @@ function Results:quartiles(row, metric, dataset)
   return list
 end
 
+-- The first seed whose value of a metric is infinite, as a perplexity that no number holds; or nil.
+local function infinite_seed(group, metric)
+  local texts = csv.texts(group.done, metric)
+  for i, run in ipairs(group.done) do
+    if (texts[i] or ""):find "^-?inf$" then return run.seed end
+  end
+end
+
 --- Why a row that was run has no value of a metric, or nil; then whether that of a busy machine is
 --- shown for it.
 function Results:reason(row, metric, dataset)
   local found = self:group(row, dataset)
-  if not found or #found.done == 0 or not is_timed(self, metric) then return nil end
+  if not found or #found.done == 0 then return nil end
+  if not is_timed(self, metric) then
+    local seed = infinite_seed(found, metric)
+    return seed and ("has an infinite value of seed %s"):format(seed)
+  end
   local value, reason = timed_value(self, found, metric)
   return reason, reason ~= nil and value ~= nil
 end
@@ -332,7 +344,8 @@ local function own_numbers(self, group, metric)
   return group.reached
 end
 
--- The values of a metric in the order of a group's runs, and which runs lack one, by their places.
+-- The values of a metric in the order of a group's runs, and which runs lack one, by their places: all
+-- where one is infinite, since a mean of the others would be without the seed that did worst.
 local function numbers_of(self, group, metric)
   local numbers, lacks = {}, {}
   local shared, is_shared = shared_number(self, group, metric)
@@ -340,6 +353,9 @@ local function numbers_of(self, group, metric)
   for i = 1, #group.done do
     local number = shared or own[i]
     if number then numbers[#numbers + 1] = number else lacks[i] = true end
+  end
+  if next(lacks) and infinite_seed(group, metric) then
+    for i = 1, #group.done do numbers[i], lacks[i] = nil, true end
   end
   return numbers, lacks
 end

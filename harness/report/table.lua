@@ -385,11 +385,12 @@ local function told(reasons)
   return #texts > 0 and table.concat(texts, "; ") or nil
 end
 
--- A note has one subject: why a time was not taken, or else what is amiss with the row's runs; of a
+-- A note has one subject: why there is no value, or else what is amiss with the row's runs; of a
 -- busy machine's mean of fewer data sets it has both.
 local function note_of(cell)
   local reasons, untimed = told(cell.reasons), cell.status == "busy" or cell.measured == nil
   if cell.status == statuses.busy_of_fewer then return ("%s; %s"):format(cell.why, reasons) end
+  if cell.status == "missing" then return reasons end
   return untimed and reasons or cell.why or reasons
 end
 
@@ -422,14 +423,13 @@ for _, from in ipairs { "timing", "ratio" } do
   for _, name in ipairs(metrics.columns_from(from)) do timed[name] = true end
 end
 
--- What the note of a record is about: its row's runs, or else the time that was not taken of runs
--- that ended well. One of the two is nil, unless the status is of both.
+-- What the note of a record is about: its row's runs, or else the value that runs that ended well have
+-- not. One of the two is nil, unless the status is of both.
 local function note_of_record(record)
   local note = record.note ~= "" and record.note or nil
   if record.status == statuses.busy_of_fewer then return record.note:match "^(.-); (.*)$" end
-  local ran = record.status == "busy" or record.status == "missing"
-    or record.status == "partial" and record.measured == ""
-  if timed[record.metric] and ran then return nil, note end
+  local untimed = record.status == "busy" or record.status == "partial" and record.measured == ""
+  if record.status == "missing" or timed[record.metric] and untimed then return nil, note end
   return note, nil
 end
 

@@ -2,8 +2,10 @@
 -- and what stands in the cell where there is no number. The numbers were worked out by hand.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
+local evidence = require "longhaul.report.evidence"
 local files = require "longhaul.report.table_files"
 local lh = require "longhaul"
+local predicate = require "longhaul.report.predicate"
 local results = require "longhaul.report.results"
 local runs = dofile "tests/lua/runs.lua"
 local store = require "longhaul.run.store"
@@ -143,6 +145,33 @@ t.test("what diverged or failed is no result: not in a mean, not the best, named
     t.equal(made.rows[i].cells[1].best, best)
   end
   t.equal(select(2, tables.texts(made.columns[1], made.rows[3].cells[1])), "diverged")
+end)
+
+t.test("where a seed's score is infinite there is no mean of the others, and the cell says why", function()
+  local bench = bench_of("infinite", { "burst", "even" }, { "word_perplexity", "bits_per_byte" })
+  for seed = 1, 3 do
+    runs.put(folder, bench, { label = "burst", seed = seed, bits_per_byte = 2,
+      word_perplexity = seed == 2 and math.huge or 10 })
+    runs.put(folder, bench, { label = "even", seed = seed, bits_per_byte = 3, word_perplexity = 20 })
+  end
+  local cells, notes, made = cells_of(bench)
+  local said = "has an infinite value of seed 2"
+  t.equal(cells["burst word_perplexity"].measured, nil)
+  t.equal(cells["burst word_perplexity"].note, said)
+  t.equal(cells["burst bits_per_byte"].measured, 2)
+  t.contains(notes, ('Column "%s" is empty where a row %s.'):format("word perplexity", said))
+  t.check(not made.rows[1].cells[1].best and made.rows[2].cells[1].best)
+  local read = tables.read(files.write(made, folder .. "/infinite")[1])
+  t.contains(table.concat(tables.notes(read), "\n"), said)
+  local found = results.of(bench, settings())
+  t.equal(next((found:values("burst", "word_perplexity", "books"))), nil)
+  t.equal(found:difference("word_perplexity", "burst", "even", "books"), nil)
+  local function cell(label)
+    return predicate.cell(label, { experiment = bench, row = label, metric = "word_perplexity", dataset = "books" })
+  end
+  local judged = predicate.less(cell "burst", cell "even"):judge(evidence.measured(settings()))
+  t.equal(judged.verdict, "undecided")
+  t.equal(judged.lacking[1][2], said)
 end)
 
 t.test("the best of a column is its better end", function()
