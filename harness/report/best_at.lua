@@ -39,10 +39,19 @@ local function reached(row, seeds, unit, at)
     step = step, ended = step >= last.step and "yes" or "no" }
 end
 
--- Whether two rows of the same seeds are told apart, as claims tell them.
-local function are_apart(a, b)
+-- The differences of two rows of the same seeds; none where one has a seed that the other lacks.
+local function differences(a, b)
   local list = statistics.paired(a.by_seed, b.by_seed)
-  return #list == math.max(a.seeds, b.seeds) and statistics.are_apart(list)
+  return #list == math.max(a.seeds, b.seeds) and list or {}
+end
+
+-- Ties are what is not told from the first.
+local function mark_ties(placed)
+  local from_best = {}
+  for i = 2, #placed do from_best[i - 1] = differences(placed[i], placed[1]) end
+  for i, apart in ipairs(statistics.told_apart(from_best)) do
+    if not apart then placed[i + 1].place = "tie" end
+  end
 end
 
 -- Why a row has no place, "stale" or "seeds are missing"; nil where it has one.
@@ -58,14 +67,15 @@ local function rank(list)
     if a.loss ~= b.loss then return a.loss < b.loss end
     return a.row < b.row
   end)
-  local best, place, most = nil, 0, statuses.most_seeds(list)
+  local placed, most = {}, statuses.most_seeds(list)
   for _, entry in ipairs(list) do
     entry.doubt = doubt_of(entry, most)
     if not entry.doubt and not entry.rounds then
-      best, place = best or entry, place + 1
-      entry.place = entry == best and "best" or not are_apart(entry, best) and "tie" or tostring(place)
+      placed[#placed + 1] = entry
+      entry.place = #placed == 1 and "best" or tostring(#placed)
     end
   end
+  mark_ties(placed)
 end
 
 -- What the rows of a data set have reached at a moment, ranked. `losses`: by row, seed by seed.

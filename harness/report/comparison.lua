@@ -106,15 +106,26 @@ local function constant(value)
   return setmetatable({}, { __index = function() return value end })
 end
 
--- Whether two cells are told apart, as claims tell them, over the seeds that both have.
-local function are_apart(a, b)
+-- The differences of two cells over the seeds that both have.
+local function differences(a, b)
   if a.constant then a, b = b, a end
-  return statistics.are_apart(statistics.paired(a.by_seed, b.constant and constant(b.constant) or b.by_seed))
+  return statistics.paired(a.by_seed, b.constant and constant(b.constant) or b.by_seed)
 end
 
 -- A mean over fewer seeds than others have may lack those that did worst: it is no candidate.
 local function is_candidate(column, cell)
   return cell.value ~= nil and (cell.seeds == column.seeds or cell.constant ~= nil)
+end
+
+local function mark_ties(column, cells, best)
+  local others, from_best = {}, {}
+  for _, cell in ipairs(cells) do
+    if cell ~= best and is_candidate(column, cell) then
+      others[#others + 1], from_best[#from_best + 1] = cell, differences(cell, best)
+    end
+  end
+  local apart = statistics.told_apart(from_best)
+  for i, cell in ipairs(others) do cell.tie = not apart[i] end
 end
 
 -- Of a metric of which neither end is better there is no best.
@@ -129,10 +140,7 @@ local function mark(column, cells)
   end
   if not best then return end
   best.best = true
-  if column.seeds < statistics.fewest_seeds then return end
-  for _, cell in ipairs(cells) do
-    cell.tie = cell ~= best and is_candidate(column, cell) and not are_apart(cell, best)
-  end
+  if column.seeds >= statistics.fewest_seeds then mark_ties(column, cells, best) end
 end
 
 -- ---- columns and rows ----

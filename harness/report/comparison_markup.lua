@@ -8,7 +8,7 @@ local quote = require "longhaul.run.quote"
 
 local comparison_markup = {}
 
--- "1.932 ±0.004", a tie with "≈" before it; what became of a row without a value.
+-- "1.932 ±0.004", what ties with the best with "≈" before it; what became of a row without a value.
 local function quality_text(column, cell)
   if not cell.value then return cell.status end
   local text = metrics.text(column.metric, cell.value)
@@ -71,8 +71,8 @@ function comparison_markup.notes(made)
     most == 1 and "" or "s", most > 1 and ", mean ± standard deviation" or "") }
   notes[2] = "Bold: the best mean."
   if most >= statistics.fewest_seeds then
-    notes[#notes + 1] = ("≈: a tie with it, p-value of the paired difference over seeds not below %.2f."):format(
-      statistics.level)
+    notes[#notes + 1] = ("≈: not told from it by paired t tests over seeds, two-sided, of all rows of the column "
+      .. "at a false discovery rate of %.2f."):format(statistics.level)
   end
   if least < statistics.fewest_seeds then
     notes[#notes + 1] = ("Fewer than %d seeds tell no difference from chance."):format(statistics.fewest_seeds)

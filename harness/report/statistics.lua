@@ -70,11 +70,25 @@ function statistics.paired(a, b)
   return differences
 end
 
---- Whether two sides are told apart by their differences, seed by seed.
----@param differences number[]
-function statistics.are_apart(differences)
-  return #differences > 0
-    and statistics.p_value(statistics.mean_error(differences)) < statistics.level
+-- Two-sided; 1 where nothing can be told.
+local function paired_p_value(differences)
+  return math.min(2 * statistics.p_value(statistics.mean_error(differences)), 1)
+end
+
+--- Which rows of a table are told from its best, by the differences of each from it, seed by seed:
+--- paired t tests, two-sided since the data chose the best, at a false discovery rate of
+--- statistics.level over the rows (Benjamini and Hochberg 1995).
+---@param rows number[][]
+---@return boolean[]
+function statistics.told_apart(rows)
+  local tests, last, apart = {}, 0, {}
+  for i, differences in ipairs(rows) do tests[i] = { row = i, p_value = paired_p_value(differences) } end
+  table.sort(tests, function(a, b) return a.p_value < b.p_value end)
+  for rank, test in ipairs(tests) do
+    if test.p_value < statistics.level * rank / #tests then last = rank end
+  end
+  for rank, test in ipairs(tests) do apart[test.row] = rank <= last end
+  return apart
 end
 
 return statistics

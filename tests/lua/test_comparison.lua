@@ -7,6 +7,7 @@ local comparison_markup = require "longhaul.report.comparison_markup"
 local core = require "longhaul.core"
 local lh = require "longhaul"
 local results = require "longhaul.report.results"
+local statistics = require "longhaul.report.statistics"
 local table_files = require "longhaul.report.table_files"
 local tables = require "longhaul.report.table"
 
@@ -69,7 +70,7 @@ for seed, offset in ipairs { -0.02, 0, 0.02 } do
   runs.put(folder, copy, { label = "C", seed = seed, accuracy = 0.9 + offset, parameters = 1000 })
   runs.put(folder, copy, { label = "F", seed = seed, accuracy = 0.9 + offset, parameters = 1000 })
 end
-runs.put(folder, copy, { label = "B", seed = 1, accuracy = 0.85, parameters = 0 })
+runs.put(folder, copy, { label = "B", seed = 1, accuracy = 0.83, parameters = 0 })
 runs.put(folder, copy, { label = "D", seed = 1, status = "diverged", error = "a loss that is not finite" })
 write_table(copy)
 
@@ -120,6 +121,64 @@ t.test("more is better where the metric says so, and what learns nothing needs o
   t.equal(cells.E.status, "")
 end)
 
+-- Three differences, t of whose mean has this two-sided p-value.
+local function differences_of(p_value)
+  local mean, sd = math.sqrt(2) * (1 - p_value) / math.sqrt(p_value * (2 - p_value)), math.sqrt(3)
+  return { mean - sd, mean, mean + sd }
+end
+
+-- Which of rows with these p-values are told from the best: "yes no".
+local function told(p_values)
+  local rows, words = {}, {}
+  for i, p_value in ipairs(p_values) do rows[i] = differences_of(p_value) end
+  for i, apart in ipairs(statistics.told_apart(rows)) do words[i] = apart and "yes" or "no" end
+  return table.concat(words, " ")
+end
+
+t.test("one row is told from the best where the two-sided p-value is below 0.05", function()
+  t.equal(told { 0.049 }, "yes")
+  t.equal(told { 0.051 }, "no")
+end)
+
+t.test("several rows are at a false discovery rate of 0.05, by Benjamini and Hochberg", function()
+  t.equal(told { 0.049, 0.9 }, "no no")
+  t.equal(told { 0.024, 0.9 }, "yes no")
+  t.equal(told { 0.04, 0.049 }, "yes yes")
+  t.equal(told { 0.9, 0.029, 0.009, 0.041, 0.019 }, "no yes yes no yes")
+  t.equal(told {}, "")
+end)
+
+-- A table of rows with one mean and three seeds each, as differences from the best of them.
+local function equal_rows(count)
+  local rows, best = {}, nil
+  for i = 1, count do
+    rows[i] = {}
+    for seed = 1, 3 do
+      rows[i][seed] = math.sqrt(-2 * math.log(1 - math.random())) * math.cos(2 * math.pi * math.random())
+    end
+    if not best or statistics.of(rows[i]) < statistics.of(best) then best = rows[i] end
+  end
+  local differences = {}
+  for _, row in ipairs(rows) do
+    if row ~= best then differences[#differences + 1] = statistics.paired(row, best) end
+  end
+  return differences
+end
+
+t.test("of 22 equal rows one in a hundred is told from the best of them", function()
+  math.randomseed(1)
+  local told, tables_made = 0, 2000
+  for _ = 1, tables_made do
+    for _, apart in ipairs(statistics.told_apart(equal_rows(22))) do told = told + (apart and 1 or 0) end
+  end
+  t.near(told / (21 * tables_made), 0.0085, 0.0025)
+end)
+
+t.test("what cannot be compared is not told apart: a seed or two, or what is no number", function()
+  local few = statistics.told_apart { {}, { 1 }, { 1, 1 }, { 0 / 0, 1, 1 }, { 0, 0, 0 }, { 1, 1, 1 } }
+  for i, apart in ipairs { false, false, false, false, false, true } do t.equal(few[i], apart) end
+end)
+
 t.test("costs: times are means over data sets, memory is the most", function()
   local cells = cells_of(made, "bits_per_byte")
   t.equal(cells.A.step_time_ms, 15)
@@ -148,8 +207,9 @@ end)
 t.test("as Markdown: marks, costs, what stands for it and what is not run", function()
   local text = comparison_markup.markdown(made)
   t.contains(text, "language<br>bits/byte, mean of 2 data sets")
-  t.contains(text, "| B | **2.500 ±1.000**<br>100 ms | 0.850 |\n")
+  t.contains(text, "| B | **2.500 ±1.000**<br>100 ms | 0.830 |\n")
   t.contains(text, "| C | ≈ 2.517 ±1.002 | **0.900 ±0.020** |\n")
+  t.contains(text, "≈: not told from it by paired t tests over seeds, two-sided, of all rows of the column")
   t.contains(text, "| D | 0.500 ±0.000 (2 of 3 seeds) | diverged |\n")
   t.contains(text, "Data: some data. Measured on a machine")
   t.contains(text, "Not run yet: context, recall, state tracking, length, series.")
@@ -170,6 +230,25 @@ t.test("of a metric without a better end nothing is best, and all seeds have to 
   t.equal(cells.B.value, nil)
   t.equal(cells.B.status, "")
   core.remove_file(folder .. "/compare-context/runs.csv")
+end)
+
+t.test("what is told from the best alone ties with it where more rows are compared", function()
+  core.remove_file(folder .. "/compare-copy/runs.csv")
+  local function tie_of_b(others)
+    local by_row = { C = 0.9, B = 0.85 }
+    for _, label in ipairs(others) do by_row[label] = 0.9 end
+    for label, accuracy in pairs(by_row) do
+      for seed, offset in ipairs { -0.02, 0, 0.02 } do
+        -- B's differences: t = 4.3, p = 0.049
+        runs.put(folder, copy, { label = label, seed = seed, parameters = 1000,
+          accuracy = accuracy + (label == "B" and 0 or offset) })
+      end
+    end
+    write_table(copy)
+    return cells_of(comparison.read(folder)[1], "accuracy").B.tie
+  end
+  t.equal(tie_of_b {}, false)
+  t.equal(tie_of_b { "D", "E", "F" }, true)
 end)
 
 t.test("fewer than three seeds make no ties", function()

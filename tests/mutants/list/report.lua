@@ -171,6 +171,13 @@ return {
     { 'record.lacking == "0" and ', "", "a study that lacks cells outvotes a lesser scale" },
   },
   {
+    file = "harness/report/statistics.lua", tests = "tests/lua/test_comparison.lua",
+    { "math.min(2 * statistics.p_value(statistics.mean_error(differences)), 1)",
+      "statistics.p_value(statistics.mean_error(differences))", "one-sided, where data chose the direction" },
+    { "statistics.level * rank / #tests", "statistics.level", "rows are compared as if each were the only one" },
+    { "statistics.level * rank / #tests then last = rank", "statistics.level / #tests then last = rank", "Bonferroni" },
+  },
+  {
     file = "harness/report/best_at.lua", tests = "tests/lua/test_best_at.lua",
     { "by_seed[points.seed]", "by_seed[i]", "pairs by the order of the runs" },
   },
