@@ -12,7 +12,7 @@ local views = require "longhaul.report.views"
 
 local best_at = {}
 
-local columns = { "dataset", "row", "over", "at", "loss", "spread", "step", "ended", "place", "scale",
+local columns = { "dataset", "row", "over", "at", "loss", "spread", "seeds", "step", "ended", "place", "scale",
   "device", "status" }
 
 -- The last point of a curve up to a step.
@@ -45,9 +45,11 @@ local function differences(a, b)
   return #list == math.max(a.seeds, b.seeds) and list or {}
 end
 
--- Ties are what is not told from the first.
+-- Ties are what is not told from the first; where no row has the seeds for it, places are by loss.
 local function mark_ties(placed)
-  local from_best = {}
+  local from_best, seeds = {}, 0
+  for _, entry in ipairs(placed) do seeds = math.max(seeds, entry.seeds) end
+  if seeds < statistics.fewest_seeds then return end
   for i = 2, #placed do from_best[i - 1] = differences(placed[i], placed[1]) end
   for i, apart in ipairs(statistics.told_apart(from_best)) do
     if not apart then placed[i + 1].place = "tie" end
@@ -96,7 +98,7 @@ local function ranked(rows, losses, results, over, at)
 end
 
 --- One record for each data set, moment and row that has come so far: dataset, row, over ("seconds" or
---- "flops"), at, loss and spread over seeds, step, ended ("yes": its training was over), place
+--- "flops"), at, loss and spread over its seeds, seeds, step, ended ("yes": its training was over), place
 --- ("best", "tie" with it, or a number; nil where the runs are not today's, seeds are missing, or seconds
 --- are of several rounds), status, rounds ("several" where they are).
 function best_at.records(experiment, options, results, from)
@@ -151,12 +153,20 @@ local function sentences(records)
   return lines
 end
 
+local function any_of_few_seeds(records)
+  for _, record in ipairs(records) do
+    if record.seeds < statistics.fewest_seeds then return true end
+  end
+  return false
+end
+
 --- Writes <folder>/best_at.csv and prints the first three of each moment; gives the paths.
 function best_at.write(experiment, options, results, from, folder)
   local records = best_at.records(experiment, options, results, from)
   if #records == 0 then return {} end
   print ""
   for _, line in ipairs(sentences(records)) do print(line) end
+  if any_of_few_seeds(records) then print(statistics.too_few) end
   if experiment.changed then print(views.changed_text(experiment.changed)) end
   for _, record in ipairs(records) do record.changed = experiment.changed end
   views.make_room(folder .. "/best_at", { "csv" }, views.owner(results.scale, results.device))

@@ -74,9 +74,7 @@ function comparison_markup.notes(made)
     notes[#notes + 1] = ("≈: not told from it by paired t tests over seeds, two-sided, of all rows of the column "
       .. "at a false discovery rate of %.2f."):format(statistics.level)
   end
-  if least < statistics.fewest_seeds then
-    notes[#notes + 1] = ("Fewer than %d seeds tell no difference from chance."):format(statistics.fewest_seeds)
-  end
+  if least < statistics.fewest_seeds then notes[#notes + 1] = statistics.too_few end
   notes[#notes + 1] = provenance.sentence(comparison.runs(made))
   notes[#notes + 1] = rounds_note(made)
   if any(made, "busy") then notes[#notes + 1] = "~: timed while others used the machine." end

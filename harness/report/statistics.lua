@@ -46,6 +46,9 @@ end
 --- A difference of qualities needs so many seeds to be told from chance, and a p-value below this.
 statistics.fewest_seeds, statistics.level = 3, 0.05
 
+--- What stands beside qualities of fewer seeds.
+statistics.too_few = ("Fewer than %d seeds tell no difference from chance."):format(statistics.fewest_seeds)
+
 --- The chance that equal sides show a mean difference as great on the side where it lies (p-value,
 --- one-sided), by its standard error over so many seeds; 1 where these are too few, where the sides
 --- are equal in every one, or where one of the two is no number.

@@ -1,6 +1,8 @@
 -- Who is best at a moment: the loss at the last point that a row has reached in so many seconds of
 -- its own steps, or FLOPs; best, ties and rows that have not come so far.
 local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
 local best_at = require "longhaul.report.best_at"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
@@ -94,6 +96,22 @@ t.test("in FLOPs: three passes a token; one seed tells nobody apart", function()
   t.equal(curves.per_step(results, experiment.rows[1], curves.of(from, results:group "quick", "loss_bits"),
     "flops"), 600)
   t.equal(at("flops", 6000), "untimed 1.00 10 best, slow 2.10 20 tie, quick 5.10 10 tie, noisy 5.13 10 tie")
+end)
+
+t.test("fewer than three seeds make no ties: places are by loss, and it is said", function()
+  local kept = {}
+  for label, row in pairs(rows) do kept[label], row.seeds = row.seeds, { row.seeds[1], row.seeds[2] } end
+  t.equal(at("seconds", 2.5), "noisy 4.00 20 best, quick 4.10 20 2")
+  local folder, lines, print_of_lua = os.tmpname(), {}, print
+  os.remove(folder)
+  core.make_folder(folder)
+  print = function(line) lines[#lines + 1] = line end
+  best_at.write(experiment, { seconds = { 2.5 } }, results, from, folder)
+  print = print_of_lua
+  t.contains(table.concat(lines, "\n"), "Fewer than 3 seeds tell no difference from chance.")
+  t.equal(csv.read(folder .. "/best_at.csv")[1].seeds, "2")
+  os.execute("rm -r '" .. folder .. "'")
+  for label, row in pairs(rows) do row.seeds = kept[label] end
 end)
 
 t.test("the time of a busy machine is none", function()

@@ -180,6 +180,7 @@ return {
   {
     file = "harness/report/best_at.lua", tests = "tests/lua/test_best_at.lua",
     { "by_seed[points.seed]", "by_seed[i]", "pairs by the order of the runs" },
+    { "if seeds < statistics.fewest_seeds then return end", "", "one seed makes everything a tie" },
   },
   {
     file = "harness/report/results.lua", tests = "tests/lua/test_evidence.lua tests/lua/test_cells.lua",
