@@ -73,10 +73,9 @@ static void declare_all(instance *model, lh_declare *declaration) {
     config->positions = model->context + (model->sees_self ? model->forward_size : 0);
     lh_staircase_declare(&model->core, declaration);
     const int64_t shape[] = {model->context, config->width}, weights[] = {config->layers + 1};
-    if (model->mixes) {
-        const lh_init uniform = {LH_INIT_CONSTANT, 0.0, 0.0};
-        model->memory_weight = lh_declare_param(declaration, uniform, 1, weights, "memory.weight");
-    }
+    if (model->mixes)
+        model->memory_weight =
+            lh_declare_param(declaration, lh_init_zeros(), 1, weights, "memory.weight");
     model->frozen = lh_declare_state(declaration, LH_STATE_REPLACE, 2, shape, "frozen");
 }
 

@@ -113,9 +113,9 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     l->value = declare_path(model, declaration, model->values, n, "value");
     l->step = declare_weight(model, declaration, width, heads, n, "step");
     l->step_bias =
-        lh_declare_param(declaration, lh_init_normal(0.0), 1, &heads, "layers.%lld.step_bias", n);
+        lh_declare_param(declaration, lh_init_zeros(), 1, &heads, "layers.%lld.step_bias", n);
     lh_declare_initial(declaration, model->first.step_bias);
-    l->rate = lh_declare_param(declaration, lh_init_normal(0.0), 1, &heads, "layers.%lld.rate", n);
+    l->rate = lh_declare_param(declaration, lh_init_zeros(), 1, &heads, "layers.%lld.rate", n);
     lh_declare_initial(declaration, model->first.rate);
     l->write = declare_weight(model, declaration, width, heads, n, "write");
     l->gate = declare_weight(model, declaration, width, model->values, n, "gate");

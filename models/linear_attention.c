@@ -84,7 +84,7 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     for (int64_t i = 0; i < model->layers; ++i)
         declare_layer(model, i, declaration);
     model->norm = lh_norm_declare(declaration, model->width, "norm");
-    const lh_init uniform = {LH_INIT_UNIFORM, 0.0, 1.0 / sqrt((double)model->width)};
+    const lh_init uniform = lh_init_uniform(1.0 / sqrt((double)model->width));
     model->head.weight = lh_declare_param(declaration, uniform, 2, table, "head.weight");
     model->head.bias = lh_declare_param(declaration, uniform, 1, table, "head.bias");
     return LH_OK;

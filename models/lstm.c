@@ -58,7 +58,7 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     const int64_t gates = (int64_t)model->cell * model->hidden,
                   input[] = {inputs_of(model, i), gates}, recurrent[] = {model->hidden, gates},
                   state[] = {model->hidden};
-    const lh_init uniform = {LH_INIT_UNIFORM, 0.0, 1.0 / sqrt((double)model->hidden)};
+    const lh_init uniform = lh_init_uniform(1.0 / sqrt((double)model->hidden));
     const long long n = i;
     l->input = lh_declare_param(declaration, uniform, 2, input, "layers.%lld.input", n);
     l->recurrent = lh_declare_param(declaration, uniform, 2, recurrent, "layers.%lld.recurrent", n);
@@ -80,7 +80,7 @@ static lh_status declare_stack(instance *model, const lh_model_setup *setup,
     model->outputs = tokens ? model->vocabulary : setup->output_features;
     const int64_t table[] = {model->vocabulary, model->width},
                   head[] = {model->outputs, model->hidden};
-    const lh_init uniform = {LH_INIT_UNIFORM, 0.0, 1.0 / sqrt((double)model->hidden)};
+    const lh_init uniform = lh_init_uniform(1.0 / sqrt((double)model->hidden));
     if (tokens) {
         model->embedding =
             lh_declare_param(declaration, lh_init_normal(1.0), 2, table, "embedding.weight");

@@ -70,10 +70,6 @@ static lh_status settle(instance *model, const lh_model_setup *setup) {
     return LH_OK;
 }
 
-static lh_init uniform(double bound) {
-    return (lh_init){LH_INIT_UNIFORM, 0.0, bound};
-}
-
 static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     layer *l = &model->layer[i];
     const long long n = i;
@@ -82,26 +78,26 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
                   taps[] = {model->convolved, 1, model->kernel},
                   before[] = {model->kernel - 1, model->convolved},
                   memory[] = {model->heads, model->state, model->head_width};
-    const lh_init tap = uniform(1.0 / sqrt((double)model->kernel));
+    const lh_init tap = lh_init_uniform(1.0 / sqrt((double)model->kernel));
     const double joining = 1.0 / sqrt((double)(model->inner * model->layers));
     l->norm =
         lh_declare_param(declaration, lh_init_ones(), 1, &model->width, "layers.%lld.norm.gain", n);
-    l->in = lh_declare_param(declaration, uniform(1.0 / sqrt((double)model->width)), 2, in,
+    l->in = lh_declare_param(declaration, lh_init_uniform(1.0 / sqrt((double)model->width)), 2, in,
                              "layers.%lld.in", n);
     l->convolution = lh_declare_param(declaration, tap, 3, taps, "layers.%lld.convolution", n);
     l->convolution_bias =
         lh_declare_param(declaration, tap, 1, taps, "layers.%lld.convolution_bias", n);
-    l->step_bias = lh_declare_param(declaration, lh_init_normal(0.0), 1, &model->heads,
+    l->step_bias = lh_declare_param(declaration, lh_init_zeros(), 1, &model->heads,
                                     "layers.%lld.step_bias", n);
     lh_declare_initial(declaration, model->first.step_bias);
     l->rate =
-        lh_declare_param(declaration, lh_init_normal(0.0), 1, &model->heads, "layers.%lld.rate", n);
+        lh_declare_param(declaration, lh_init_zeros(), 1, &model->heads, "layers.%lld.rate", n);
     lh_declare_initial(declaration, model->first.rate);
     l->skip =
         lh_declare_param(declaration, lh_init_ones(), 1, &model->heads, "layers.%lld.skip", n);
     l->gated_norm = lh_declare_param(declaration, lh_init_ones(), 1, &model->inner,
                                      "layers.%lld.gated_norm.gain", n);
-    l->out = lh_declare_param(declaration, uniform(joining), 2, out, "layers.%lld.out", n);
+    l->out = lh_declare_param(declaration, lh_init_uniform(joining), 2, out, "layers.%lld.out", n);
     l->before = lh_declare_state(declaration, LH_STATE_REPLACE, 2, before, "layers.%lld.before", n);
     l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 3, memory, "layers.%lld.memory", n);
 }
@@ -118,8 +114,9 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     model->ends.norm = lh_declare_param(declaration, lh_init_ones(), 1, &model->width, "norm.gain");
     model->ends.head = -1;
     if (!model->tied)
-        model->ends.head = lh_declare_param(declaration, uniform(1.0 / sqrt((double)model->width)),
-                                            2, table, "head.weight");
+        model->ends.head =
+            lh_declare_param(declaration, lh_init_uniform(1.0 / sqrt((double)model->width)), 2,
+                             table, "head.weight");
     return LH_OK;
 }
 

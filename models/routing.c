@@ -55,7 +55,7 @@ static const lh_option_table options[] = {
 /* tensor2tensor's uniform_unit_scaling with a gain of 0.2: a variance of the gain over the mean of
  * both sides. */
 static lh_init unit_scaling(int64_t in, int64_t out) {
-    return (lh_init){LH_INIT_UNIFORM, 0.0, sqrt(3.0 * 0.2 / (0.5 * (double)(in + out)))};
+    return lh_init_uniform(sqrt(3.0 * 0.2 / (0.5 * (double)(in + out))));
 }
 
 static int declare_matrix(lh_declare *declaration, int64_t in, int64_t out, const char *prefix,
@@ -127,7 +127,7 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     for (int64_t i = 0; i < model->layers; ++i)
         declare_layer(model, i, declaration);
     model->head = lh_declare_param(declaration, weight, 2, table, "head.weight");
-    model->head_bias = lh_declare_param(declaration, lh_init_normal(0.0), 1, table, "head.bias");
+    model->head_bias = lh_declare_param(declaration, lh_init_zeros(), 1, table, "head.bias");
     return LH_OK;
 }
 

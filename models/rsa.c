@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "models/layers/common.h"
 #include "models/layers/recurrence_encoding.h"
 
 enum { LAYERS = 16 };
@@ -44,7 +45,7 @@ static int64_t inputs_of(const instance *model, int64_t i) {
 }
 
 static lh_init uniform(int64_t fan_in) {
-    return (lh_init){LH_INIT_UNIFORM, 0.0, 1.0 / sqrt((double)fan_in)};
+    return lh_init_uniform(1.0 / sqrt((double)fan_in));
 }
 
 static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {

@@ -125,7 +125,7 @@ static void declare_stack(stack *s, lh_declare *declare, const sizes *size, cons
 static void declare_classifier(instance *model, lh_declare *declare) {
     const sizes *size = &model->size;
     const int64_t shape[] = {size->classes, size->width};
-    const lh_init init = {LH_INIT_UNIFORM, 0.0, 1 / sqrt((double)size->width)};
+    const lh_init init = lh_init_uniform(1 / sqrt((double)size->width));
     model->classifier = lh_declare_param(declare, init, 2, shape, "classifier.weight");
     model->classifier_bias = lh_declare_param(declare, init, 1, shape, "classifier.bias");
 }

@@ -69,10 +69,6 @@ static bool is_relative(const instance *model) {
 
 /* ---- parameters ---- */
 
-static lh_init uniform(double bound) {
-    return (lh_init){LH_INIT_UNIFORM, 0.0, bound};
-}
-
 /* Deviation of a relative model's weights and, around 1, of its gains. */
 static const double small = 0.02;
 
@@ -84,18 +80,19 @@ static void declare_attention(const instance *model, layer *l, lh_declare *decla
                   out[] = {inner, model->width};
     const bool relative = is_relative(model);
     const lh_init normal = lh_init_normal(small);
-    const lh_init xavier = uniform(sqrt(6.0 / (double)(model->width + three)));
+    const lh_init xavier = lh_init_uniform(sqrt(6.0 / (double)(model->width + three)));
     l->joined_bias = l->out_bias = -1;
     l->joined =
         lh_declare_param(declaration, relative ? normal : xavier, 2, joined, "%s.joined", prefix);
     if (!relative)
         l->joined_bias =
-            lh_declare_param(declaration, lh_init_normal(0.0), 1, &three, "%s.joined_bias", prefix);
-    l->out = lh_declare_param(declaration, relative ? normal : uniform(1.0 / sqrt((double)inner)),
-                              2, out, "%s.out", prefix);
+            lh_declare_param(declaration, lh_init_zeros(), 1, &three, "%s.joined_bias", prefix);
+    l->out = lh_declare_param(declaration,
+                              relative ? normal : lh_init_uniform(1.0 / sqrt((double)inner)), 2,
+                              out, "%s.out", prefix);
     if (!relative)
-        l->out_bias = lh_declare_param(declaration, lh_init_normal(0.0), 1, &model->width,
-                                       "%s.out_bias", prefix);
+        l->out_bias =
+            lh_declare_param(declaration, lh_init_zeros(), 1, &model->width, "%s.out_bias", prefix);
     if (relative)
         lh_relative_position_declare(&l->relative, model->width, model->heads, model->head_width,
                                      normal, declaration, prefix);
@@ -131,8 +128,9 @@ static void declare_embedding(instance *model, lh_declare *declaration) {
     const int64_t table[] = {model->vocabulary, model->width},
                   square[] = {model->width, model->width};
     const bool relative = is_relative(model);
-    model->embedding = lh_declare_param(
-        declaration, relative ? lh_init_normal(small) : uniform(0.1), 2, table, "embedding.weight");
+    model->embedding =
+        lh_declare_param(declaration, relative ? lh_init_normal(small) : lh_init_uniform(0.1), 2,
+                         table, "embedding.weight");
     lh_declare_embedding(declaration);
     if (relative)
         model->embedding_projection =
@@ -143,11 +141,11 @@ static void declare_embedding(instance *model, lh_declare *declaration) {
 static void declare_head(instance *model, lh_declare *declaration) {
     const int64_t shape[] = {model->vocabulary, model->width};
     const bool relative = is_relative(model);
-    const lh_init standard = uniform(1.0 / sqrt((double)model->width));
-    model->head =
-        lh_declare_param(declaration, relative ? standard : uniform(0.1), 2, shape, "head.weight");
-    model->head_bias = lh_declare_param(declaration, relative ? standard : lh_init_normal(0.0), 1,
-                                        shape, "head.bias");
+    const lh_init standard = lh_init_uniform(1.0 / sqrt((double)model->width));
+    model->head = lh_declare_param(declaration, relative ? standard : lh_init_uniform(0.1), 2,
+                                   shape, "head.weight");
+    model->head_bias =
+        lh_declare_param(declaration, relative ? standard : lh_init_zeros(), 1, shape, "head.bias");
 }
 
 static lh_status check_positions(const instance *model) {

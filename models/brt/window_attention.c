@@ -16,7 +16,7 @@ static const double bias_deviation =
 static void declare_memory(lh_window_attention *layer, const lh_block_config *config,
                            lh_declare *declare, const char *prefix) {
     const int64_t ring[] = {config->memory, lh_block_inner(config)}, heads[] = {config->heads};
-    const lh_init zero = {LH_INIT_CONSTANT, 0.0, 0.0};
+    const lh_init zero = lh_init_zeros();
     layer->memory_gate = lh_declare_param(declare, zero, 1, heads, "%s.memory_gate", prefix);
     layer->memory_keys = lh_declare_state(declare, LH_STATE_RING, 2, ring, "%s.memory.key", prefix);
     layer->memory_values =

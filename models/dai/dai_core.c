@@ -138,7 +138,7 @@ void lh_dai_declare_head(lh_dai_core *core, lh_declare *declaration) {
     declare_embeddings(core, declaration);
     for (int i = 0; i < core->groups; ++i)
         core->words[i].bias =
-            lh_declare_param(declaration, lh_init_normal(0.0), 1, &core->words[i].count, "%s",
+            lh_declare_param(declaration, lh_init_zeros(), 1, &core->words[i].count, "%s",
                              words_name(name, i, "head", "bias"));
     if (config->divisor > 1)
         core->head_projection =
@@ -147,7 +147,7 @@ void lh_dai_declare_head(lh_dai_core *core, lh_declare *declaration) {
     core->cluster_weight =
         lh_declare_param(declaration, small(core), 2, clusters, "clusters.weight");
     core->cluster_bias =
-        lh_declare_param(declaration, lh_init_normal(0.0), 1, clusters, "clusters.bias");
+        lh_declare_param(declaration, lh_init_zeros(), 1, clusters, "clusters.bias");
 }
 
 void lh_dai_declare_attention(lh_dai_core *core, int64_t i, int64_t first,

@@ -18,7 +18,7 @@ void lh_learned_matrix_declare(lh_learned_matrix *layer, double gate, lh_declare
     layer->matrix = lh_declare_param(declare, lh_init_normal(0.02), layer->toeplitz ? 2 : 3,
                                      layer->toeplitz ? lags : whole, "%s.matrix", prefix);
     lh_declare_undecayed(declare);
-    layer->mu = lh_declare_param(declare, lh_init_normal(0.0), 1, &one, "%s.mu", prefix);
+    layer->mu = lh_declare_param(declare, lh_init_zeros(), 1, &one, "%s.mu", prefix);
     lh_declare_initial(declare, &layer->first_mu);
 }
 

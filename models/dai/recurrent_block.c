@@ -21,8 +21,7 @@ static lh_dense declare_dense(lh_declare *declare, lh_init init, int64_t in, int
     const int64_t shape[] = {in, out};
     lh_dense dense;
     dense.weight = lh_declare_param(declare, init, 2, shape, "%s.%s.weight", prefix, name);
-    dense.bias =
-        lh_declare_param(declare, lh_init_normal(0.0), 1, &out, "%s.%s.bias", prefix, name);
+    dense.bias = lh_declare_param(declare, lh_init_zeros(), 1, &out, "%s.%s.bias", prefix, name);
     return dense;
 }
 

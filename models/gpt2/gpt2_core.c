@@ -34,7 +34,7 @@ static void declare_linear(lh_declare *declare, double deviation, int64_t in, in
                            const char *name, int *weight, int *bias) {
     const int64_t shape[] = {in, out};
     *weight = lh_declare_param(declare, lh_init_normal(deviation), 2, shape, "%s", name);
-    *bias = lh_declare_param(declare, lh_init_normal(0.0), 1, shape + 1, "%s_bias", name);
+    *bias = lh_declare_param(declare, lh_init_zeros(), 1, shape + 1, "%s_bias", name);
 }
 
 /* All weights are normal with deviation 0.02; those that write to the residual stream are divided

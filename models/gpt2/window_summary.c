@@ -4,9 +4,11 @@
 
 #include <math.h>
 
+#include "models/layers/common.h"
+
 /* Glorot and Bengio 2010, eq. 16: uniform within sqrt(6 / (in + out)). */
 static lh_init glorot(int64_t in, int64_t out) {
-    return (lh_init){LH_INIT_UNIFORM, 0.0, sqrt(6.0 / (double)(in + out))};
+    return lh_init_uniform(sqrt(6.0 / (double)(in + out)));
 }
 
 /* Widths between the layers of the network: width, hidden ..., embeddings * width. */
@@ -17,7 +19,7 @@ static int64_t size_at(const lh_window_summary *summary, int place) {
 
 void lh_window_summary_declare(lh_window_summary *summary, lh_declare *declare) {
     const int64_t layers[] = {1, summary->layers}, width[] = {summary->width};
-    const lh_init zero = {LH_INIT_CONSTANT, 0.0, 0.0};
+    const lh_init zero = lh_init_zeros();
     summary->layer_weights = lh_declare_param(declare, zero, 2, layers, "summary.layer_weights");
     lh_declare_undecayed(declare);
     if (summary->pooling == LH_POOL_ATTENTION)

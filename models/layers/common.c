@@ -35,12 +35,20 @@ const char *lh_layer_name(char *name, int64_t i, const char *part) {
     return name;
 }
 
+lh_init lh_init_zeros(void) {
+    return (lh_init){LH_INIT_CONSTANT, 0.0, 0.0};
+}
+
 lh_init lh_init_ones(void) {
     return (lh_init){LH_INIT_CONSTANT, 1.0, 0.0};
 }
 
 lh_init lh_init_normal(double deviation) {
     return (lh_init){LH_INIT_NORMAL, 0.0, deviation};
+}
+
+lh_init lh_init_uniform(double bound) {
+    return (lh_init){LH_INIT_UNIFORM, 0.0, bound};
 }
 
 lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_tensor *now) {

@@ -21,9 +21,11 @@ lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t leng
 enum { LH_LAYER_NAME = 64 };
 const char *lh_layer_name(char *name, int64_t i, const char *part);
 
-/* First values: all 1; N(0, deviation^2), where deviation 0 is all 0. */
+/* First values: all 0; all 1; N(0, deviation^2); uniform within +- bound. */
+lh_init lh_init_zeros(void);
 lh_init lh_init_ones(void);
 lh_init lh_init_normal(double deviation);
+lh_init lh_init_uniform(double bound);
 
 /* Options refused (lh_model_class) where layers have no attention, and where a model carries a
  * state of its own. */

@@ -16,13 +16,13 @@ static lh_dense declare_dense(lh_declare *declare, int64_t in, int64_t out, lh_i
 }
 
 lh_dense lh_dense_declare(lh_declare *declare, int64_t in, int64_t out, const char *prefix) {
-    const lh_init uniform = {LH_INIT_UNIFORM, 0.0, 1.0 / sqrt((double)in)};
+    const lh_init uniform = lh_init_uniform(1.0 / sqrt((double)in));
     return declare_dense(declare, in, out, uniform, uniform, prefix);
 }
 
 lh_dense lh_dense_declare_normal(lh_declare *declare, int64_t in, int64_t out, double deviation,
                                  const char *prefix) {
-    return declare_dense(declare, in, out, lh_init_normal(deviation), lh_init_normal(0.0), prefix);
+    return declare_dense(declare, in, out, lh_init_normal(deviation), lh_init_zeros(), prefix);
 }
 
 lh_tensor *lh_dense_apply(lh_dense dense, const lh_pass *pass, lh_tensor *x,
@@ -36,7 +36,7 @@ lh_norm lh_norm_declare_normal(lh_declare *declare, int64_t width, double deviat
     const lh_init gain = {LH_INIT_NORMAL, 1.0, deviation};
     lh_norm norm;
     norm.gain = lh_declare_param(declare, gain, 1, &width, "%s.gain", prefix);
-    norm.bias = lh_declare_param(declare, lh_init_normal(0.0), 1, &width, "%s.bias", prefix);
+    norm.bias = lh_declare_param(declare, lh_init_zeros(), 1, &width, "%s.bias", prefix);
     return norm;
 }
 

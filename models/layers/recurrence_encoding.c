@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "models/layers/common.h"
+
 static const char *const sharings[] = {"pair", "frozen", "independent", NULL};
 static const char *const spreads[] = {"even", "random", "negative", NULL};
 
@@ -178,7 +180,7 @@ void lh_recurrence_encoding_declare(lh_recurrence_encoding *layer,
     lay_out(layer, config, &etas, &nus);
     const int32_t thetas = config->sharing == LH_RECURRENCE_FROZEN ? 0 : nus;
     const lh_init signed_sizes = {LH_INIT_EITHER_SIGN, 1.5, 0.5},
-                  sizes = {LH_INIT_UNIFORM, 1.5, 0.5}, given = {LH_INIT_CONSTANT, 0.0, 0.0};
+                  sizes = {LH_INIT_UNIFORM, 1.5, 0.5}, given = lh_init_zeros();
     const bool drawn = config->spread == LH_RECURRENCE_RANDOM;
     layer->first_mu = config->gate;
     layer->eta =

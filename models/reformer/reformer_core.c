@@ -114,7 +114,7 @@ lh_status lh_reformer_attention_settle(lh_reformer_config *config) {
 /* ---- parameters ---- */
 
 lh_init lh_reformer_weight(int64_t in, int64_t out) {
-    return (lh_init){LH_INIT_UNIFORM, 0.0, sqrt(6.0 / (double)(in + out))};
+    return lh_init_uniform(sqrt(6.0 / (double)(in + out)));
 }
 
 lh_init lh_reformer_bias(void) {

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "models/layers/common.h"
+
 static const char *const overlap_names[] = {"sum", "mean", NULL};
 
 const lh_option lh_routing_config_options[] = {
@@ -34,7 +36,7 @@ void lh_routed_heads_declare(lh_routed_heads *routed, const lh_routing_config *c
     const int64_t width = routed->head_width,
                   centroids[] = {routed->heads, config->clusters, width},
                   table[] = {config->longest_distance + 1, width};
-    const lh_init unit = {LH_INIT_NORMAL, 0.0, 1.0 / sqrt((double)width)};
+    const lh_init unit = lh_init_normal(1.0 / sqrt((double)width));
     routed->positions =
         lh_declare_param(declaration, positions, 2, table, "%s.routing_positions", prefix);
     routed->centroids = lh_declare_param(declaration, unit, 3, centroids, "%s.centroids", prefix);

@@ -4,23 +4,24 @@
 
 #include <stdio.h>
 
+#include "models/layers/common.h"
+
 /* ---- batch normalisation: names are "<prefix>.gain", ".bias", ".mean" and ".variance" ---- */
 
 static const double epsilon = 1e-5, momentum = 0.1;
 
-static int declare_one(lh_declare *declare, int64_t width, double value, const char *prefix,
+static int declare_one(lh_declare *declare, lh_init init, int64_t width, const char *prefix,
                        const char *part) {
-    const lh_init constant = {LH_INIT_CONSTANT, value, 0.0};
-    return lh_declare_param(declare, constant, 1, &width, "%s.%s", prefix, part);
+    return lh_declare_param(declare, init, 1, &width, "%s.%s", prefix, part);
 }
 
 static lh_batch_norm declare_batch_norm(lh_declare *declare, int64_t width, const char *prefix) {
     lh_batch_norm norm;
-    norm.gain = declare_one(declare, width, 1.0, prefix, "gain");
-    norm.bias = declare_one(declare, width, 0.0, prefix, "bias");
-    norm.mean = declare_one(declare, width, 0.0, prefix, "mean");
+    norm.gain = declare_one(declare, lh_init_ones(), width, prefix, "gain");
+    norm.bias = declare_one(declare, lh_init_zeros(), width, prefix, "bias");
+    norm.mean = declare_one(declare, lh_init_zeros(), width, prefix, "mean");
     lh_declare_statistic(declare);
-    norm.variance = declare_one(declare, width, 1.0, prefix, "variance");
+    norm.variance = declare_one(declare, lh_init_ones(), width, prefix, "variance");
     lh_declare_statistic(declare);
     return norm;
 }

@@ -49,7 +49,7 @@ void lh_series_embedding_declare(lh_series_embedding *embedding, const lh_model_
     const int64_t taps = 3 * embedding->channels, weight[] = {taps, embedding->width},
                   bias[] = {embedding->width};
     const lh_init normal = lh_init_normal(sqrt(2.0 / (double)taps)),
-                  uniform = {LH_INIT_UNIFORM, 0.0, 1.0 / sqrt((double)taps)};
+                  uniform = lh_init_uniform(1.0 / sqrt((double)taps));
     char name[64];
     embedding->value = lh_declare_param(declare, normal, 2, weight, "%s.value.weight", prefix);
     embedding->value_bias = lh_declare_param(declare, uniform, 1, bias, "%s.value.bias", prefix);

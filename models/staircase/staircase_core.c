@@ -40,7 +40,7 @@ lh_status lh_staircase_config_settle(lh_staircase_config *config, const lh_model
 
 /* nn.Linear's initial values: uniform within 1 / sqrt(fan_in), weight and bias alike. */
 static lh_init linear_init(int64_t fan_in, double divisor) {
-    return (lh_init){LH_INIT_UNIFORM, 0.0, 1.0 / (sqrt((double)fan_in) * divisor)};
+    return lh_init_uniform(1.0 / (sqrt((double)fan_in) * divisor));
 }
 
 static void declare_attention(lh_staircase_core *core, int64_t i, double divisor,

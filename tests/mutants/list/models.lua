@@ -91,7 +91,7 @@ return {
     file = "models/transformer.c", tests = oracle .. " tests/models/test_transformer.c",
     { "attention.min_distance = 0;", "attention.min_distance = 1;", "a token does not see itself" },
     { "reach < most ? reach : most", "reach", "longest_distance is ignored" },
-    { "uniform(sqrt(6.0 / (double)(model->width + three)))", "uniform(sqrt(6.0 / (double)(2 * model->width)))",
+    { "lh_init_uniform(sqrt(6.0 / (double)(model->width + three)))", "lh_init_uniform(sqrt(6.0 / (double)(2 * model->width)))",
       "Xavier of the separate projections", tests = "tests/models/test_transformer.c" },
   },
   {
