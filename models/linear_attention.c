@@ -147,7 +147,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     lh_tape *tape = lh_pass_tape(pass);
     lh_tensor *x =
         lh_gather(tape, lh_pass_param(pass, model->embedding), lh_pass_batch(pass)->tokens);
-    x = lh_dropout(tape, x, lh_pass_is_training(pass) ? model->dropout : 0.0, 0);
+    x = lh_pass_dropout(pass, model->dropout, x);
     for (int64_t i = 0; i < model->layers && x != NULL; ++i)
         x = apply_layer(model, &model->layer[i], pass, x);
     out->hidden = lh_norm_apply(model->norm, pass, x);

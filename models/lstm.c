@@ -182,7 +182,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
                           : batch->vectors;
     x = lh_permute(tape, x, swap);
     for (int64_t i = 0; i < model->layers && x != NULL; ++i) {
-        if (i > 0 && lh_pass_is_training(pass)) x = lh_dropout(tape, x, model->dropout, 0);
+        if (i > 0) x = lh_pass_dropout(pass, model->dropout, x);
         x = run_layer(model, &model->layer[i], pass, x);
     }
     out->hidden = lh_permute(tape, x, swap);

@@ -176,15 +176,11 @@ static lh_tensor *attend(const instance *model, const layer *l, lh_pass *pass, l
     return project(pass, lh_join_heads(tape, y), l->out, LH_UNARY_IDENTITY);
 }
 
-static lh_tensor *drop(const instance *model, lh_pass *pass, lh_tensor *x) {
-    return lh_dropout(lh_pass_tape(pass), x, lh_pass_is_training(pass) ? model->dropout : 0.0, 0);
-}
-
 /* (gelu(x gate) * (x in)) out, Shazeer 2020. */
 static lh_tensor *feed_forward(const instance *model, const layer *l, lh_pass *pass, lh_tensor *x) {
     lh_tensor *gate = project(pass, x, l->gate, LH_UNARY_GELU);
     lh_tensor *y = project(pass, x, l->in, LH_UNARY_IDENTITY);
-    y = drop(model, pass, lh_multiply(lh_pass_tape(pass), gate, y));
+    y = lh_pass_dropout(pass, model->dropout, lh_multiply(lh_pass_tape(pass), gate, y));
     return project(pass, y, l->back, LH_UNARY_IDENTITY);
 }
 
@@ -202,7 +198,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
     lh_tensor *table = lh_pass_param(pass, model->embedding);
     lh_tensor *x = lh_gather(lh_pass_tape(pass), table, lh_pass_batch(pass)->tokens);
-    x = drop(model, pass, x);
+    x = lh_pass_dropout(pass, model->dropout, x);
     for (int64_t i = 0; i < model->layers && x != NULL; ++i)
         x = apply_layer(model, &model->layer[i], pass, x);
     out->hidden = x;

@@ -175,15 +175,12 @@ static lh_tensor *run_layer(const instance *model, const layer *l, lh_pass *pass
     return lh_post_norm_network_apply(&l->network, pass, model->dropout, LH_UNARY_RELU, y);
 }
 
-static lh_tensor *drop(const instance *model, const lh_pass *pass, lh_tensor *x) {
-    return lh_dropout(lh_pass_tape(pass), x, lh_pass_is_training(pass) ? model->dropout : 0.0, 0);
-}
-
 /* Of all distances that there are; dropped out, too, as released. */
 static lh_tensor *distances(const instance *model, const lh_pass *pass) {
     const int64_t reach = model->memory + lh_pass_batch(pass)->length;
     if (model->positions == NONE) return NULL;
-    return drop(model, pass, lh_sinusoids(lh_pass_tape(pass), reach, model->width));
+    return lh_pass_dropout(pass, model->dropout,
+                           lh_sinusoids(lh_pass_tape(pass), reach, model->width));
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
@@ -199,7 +196,8 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     }
     const int64_t seen = lh_observed_steps(setup, batch);
     x = lh_contiguous(tape, lh_slice(tape, x, 1, seen, batch->length - seen));
-    out->hidden = lh_dense_apply(model->projection, pass, drop(model, pass, x), LH_UNARY_IDENTITY);
+    out->hidden = lh_dense_apply(model->projection, pass, lh_pass_dropout(pass, model->dropout, x),
+                                 LH_UNARY_IDENTITY);
     return out->hidden != NULL ? LH_OK : lh_failed();
 }
 

@@ -189,8 +189,7 @@ void lh_dai_declare_network(lh_dai_core *core, int64_t i, lh_declare *declaratio
 /* ---- forward ---- */
 
 lh_tensor *lh_dai_drop(const lh_dai_pass *p, lh_tensor *x) {
-    const double rate = lh_pass_is_training(p->pass) ? p->core->config.dropout : 0.0;
-    return lh_dropout(p->tape, x, rate, 0);
+    return lh_pass_dropout(p->pass, p->core->config.dropout, x);
 }
 
 /* ---- embeddings ---- */

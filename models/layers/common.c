@@ -51,6 +51,10 @@ lh_init lh_init_uniform(double bound) {
     return (lh_init){LH_INIT_UNIFORM, 0.0, bound};
 }
 
+lh_tensor *lh_pass_dropout(const lh_pass *pass, double rate, lh_tensor *x) {
+    return lh_dropout(lh_pass_tape(pass), x, lh_pass_is_training(pass) ? rate : 0.0, 0);
+}
+
 lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_tensor *now) {
     if (before == NULL || now == NULL) return NULL;
     const int64_t length = now->shape[1];

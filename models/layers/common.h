@@ -1,5 +1,5 @@
 /* Small pieces that every family needs: checks of options and segments, names and first values of
- * parameters, the tokens that a cache keeps, sinusoidal positions. */
+ * parameters, dropout in training, the tokens that a cache keeps, sinusoidal positions. */
 #ifndef LH_LAYERS_COMMON_H
 #define LH_LAYERS_COMMON_H
 
@@ -39,6 +39,9 @@ lh_init lh_init_uniform(double bound);
             "it is of the steps of a staircase, which pass tokens through a core that "            \
             "remembers nothing else; this model has a memory of its own"                           \
     }
+
+/* x dropped out at this rate in training, x itself outside. */
+lh_tensor *lh_pass_dropout(const lh_pass *pass, double rate, lh_tensor *x);
 
 /* The last `count` tokens of [before; now] along axis 1; `before` has at least count. */
 lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_tensor *now);

@@ -70,7 +70,7 @@ lh_tensor *lh_series_embedding_apply(const lh_series_embedding *embedding, const
     y = lh_add(tape, y, lh_dense_apply(embedding->time, pass, marks, LH_UNARY_IDENTITY));
     if (embedding->sinusoids)
         y = lh_add_batch(tape, y, lh_sinusoids(tape, x->shape[1], embedding->width));
-    return lh_pass_is_training(pass) ? lh_dropout(tape, y, embedding->dropout, 0) : y;
+    return lh_pass_dropout(pass, embedding->dropout, y);
 }
 
 double lh_series_embedding_flops(const lh_series_embedding *embedding, int64_t time_features) {

@@ -222,9 +222,7 @@ static lh_tensor *feed_forward(const lh_staircase_pass *pass, int64_t layer, lh_
     lh_tensor *n = normed_before(pass, x, l->feed_forward_norm);
     lh_tensor *hidden = lh_linear(pass->tape, n, lh_pass_param(pass->pass, l->in),
                                   lh_pass_param(pass->pass, l->in_bias), LH_UNARY_RELU);
-    if (lh_pass_is_training(pass->pass)) {
-        hidden = lh_dropout(pass->tape, hidden, pass->core->config.dropout, 0);
-    }
+    hidden = lh_pass_dropout(pass->pass, pass->core->config.dropout, hidden);
     lh_tensor *y =
         lh_linear_add(pass->tape, x, hidden, lh_pass_param(pass->pass, l->feed_forward_out));
     y = lh_add_row(pass->tape, y, lh_pass_param(pass->pass, l->out_bias));

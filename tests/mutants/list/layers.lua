@@ -26,7 +26,7 @@ return {
     { "sqrt(2.0 * (double)config->layers)", "sqrt((double)config->layers)", "first values divided by sqrt(L)" },
     { "second = linear_init(config->hidden, divisor)", "second = linear_init(config->hidden, 1.0 + 0.0 * divisor)",
       "the network's last product is not divided" },
-    { "hidden = lh_dropout(pass->tape, hidden, pass->core->config.dropout, 0);", "hidden = hidden;",
+    { "hidden = lh_pass_dropout(pass->pass, pass->core->config.dropout, hidden);", "hidden = hidden;",
       "hidden units are not dropped", tests = "tests/models/test_dropout.c" },
   },
   {
@@ -79,7 +79,7 @@ return {
   },
   {
     file = "models/layers/dense.c", tests = oracle .. " tests/models/test_dropout.c",
-    { "drop(pass, dropout, y)", "y; (void)dropout", "branches are not dropped" },
+    { "lh_pass_dropout(pass, dropout, y)", "y; (void)dropout", "branches are not dropped" },
   },
   {
     file = "models/layers/t5_bias.h", tests = "tests/models/test_t5.c",
