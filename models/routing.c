@@ -209,23 +209,12 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
 
 /* ---- accounting ---- */
 
-/* Keys that tokens of a local head see, summed over a segment: half of their own block, all of the
- * one before. */
-static double local_pairs(int64_t block, int64_t length) {
-    double pairs = 0;
-    for (int64_t begin = 0; begin < length; begin += block) {
-        const double size = (double)(begin + block < length ? block : length - begin);
-        pairs += 0.5 * size * (size + 1.0) + (begin > 0 ? size * (double)block : 0.0);
-    }
-    return pairs;
-}
-
 static double layer_flops(const instance *model, const layer *l, int64_t length) {
     const double width = (double)model->width, head = (double)model->head_width,
                  local = (double)l->local, routed = (double)l->routed.heads;
     const double matrices = 3.0 * (local + routed) + local;
     const double products = width * (matrices * head + 3.0 * (double)model->hidden);
-    const double seen = 3.0 * head * local * local_pairs(model->window, length) / (double)length;
+    const double seen = 3.0 * head * local * lh_local_pairs(model->window, length) / (double)length;
     return 2.0 * (products + seen) +
            routed * lh_routed_head_flops(&model->routing, length, model->head_width) /
                (double)length;

@@ -1,5 +1,5 @@
-/* Checks of options and segments, first values, the tokens that a cache keeps, and the sinusoids of
- * Vaswani et al. 2017, section 3.5. */
+/* Checks of options and segments, first values, dropout, the tokens that a cache keeps, the
+ * sinusoids of Vaswani et al. 2017, section 3.5, and pairs of local attention. */
 #include "models/layers/common.h"
 
 #include <math.h>
@@ -88,4 +88,13 @@ lh_tensor *lh_sinusoids(lh_tape *tape, int64_t length, int64_t width) {
     lh_tensor *y = lh_reals(tape, 2, shape, values);
     free(values);
     return y;
+}
+
+double lh_local_pairs(int64_t chunk, int64_t length) {
+    double pairs = 0;
+    for (int64_t begin = 0; begin < length; begin += chunk) {
+        const double size = (double)(begin + chunk < length ? chunk : length - begin);
+        pairs += 0.5 * size * (size + 1.0) + (begin > 0 ? size * (double)chunk : 0.0);
+    }
+    return pairs;
 }

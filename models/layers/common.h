@@ -1,5 +1,6 @@
 /* Small pieces that every family needs: checks of options and segments, names and first values of
- * parameters, dropout in training, the tokens that a cache keeps, sinusoidal positions. */
+ * parameters, dropout in training, the tokens that a cache keeps, sinusoidal positions,
+ * pairs of local attention. */
 #ifndef LH_LAYERS_COMMON_H
 #define LH_LAYERS_COMMON_H
 
@@ -49,5 +50,9 @@ lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_te
 /* [length][width]: the sine of position / 10000^(2i / width) in channel 2i, the cosine in 2i + 1
  * (Vaswani et al. 2017, section 3.5), from position 0 on. A constant. */
 lh_tensor *lh_sinusoids(lh_tape *tape, int64_t length, int64_t width);
+
+/* Pairs of query and key where tokens see their own chunk up to themselves and all of the one
+ * before, summed over a sequence. */
+double lh_local_pairs(int64_t chunk, int64_t length);
 
 #endif

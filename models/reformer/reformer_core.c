@@ -397,17 +397,6 @@ lh_status lh_reformer_blocks(const lh_reformer_run *run, const lh_reversible_blo
 
 /* ---- accounting ---- */
 
-/* Keys that tokens of a local layer see, summed over a sequence: half of their own chunk, all of
- * the one before. */
-static double local_pairs(int64_t chunk, int64_t length) {
-    double pairs = 0;
-    for (int64_t begin = 0; begin < length; begin += chunk) {
-        const double size = (double)(begin + chunk < length ? chunk : length - begin);
-        pairs += 0.5 * size * (size + 1.0) + (begin > 0 ? size * (double)chunk : 0.0);
-    }
-    return pairs;
-}
-
 double lh_reformer_attention_flops(const lh_reformer_config *config, lh_reformer_kind kind,
                                    int64_t length) {
     const double n = (double)length, inner = (double)(config->heads * config->head_width);
@@ -420,7 +409,7 @@ double lh_reformer_attention_flops(const lh_reformer_config *config, lh_reformer
     double pairs = 0.5 * n * (n + 1.0);
     if (kind == LH_REFORMER_SHARED) pairs -= n;
     if (kind == LH_REFORMER_DOT_PRODUCT) pairs = n * n;
-    if (kind == LH_REFORMER_LOCAL) pairs = local_pairs(config->local_chunk, length);
+    if (kind == LH_REFORMER_LOCAL) pairs = lh_local_pairs(config->local_chunk, length);
     return projections + 4.0 * inner * pairs / n;
 }
 
