@@ -85,8 +85,7 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     return lh_block_stack_declare(&model->stack, declaration);
 }
 
-static lh_status check(const void *instance, int64_t rows, int64_t length) {
-    (void)rows;
+static lh_status check(const void *instance, int64_t length) {
     const lh_block_config *config = &((const lh_block_stack *)instance)->config;
     if (!config->any_recurrent) return LH_OK;
     return lh_require_whole_chunks("window", config->window, length);
@@ -94,7 +93,7 @@ static lh_status check(const void *instance, int64_t rows, int64_t length) {
 
 /* Mean of sigmoid(b^(g)): how much of the state a fixed gate keeps per block. */
 static lh_status report_gate(const lh_params *params, int64_t layer, const char *gate,
-                             void (*report)(void *, const char *, double), void *context) {
+                             const lh_report *report) {
     char name[96];
     (void)snprintf(name, sizeof name, "layers.%lld.state.%s.bias", (long long)layer, gate);
     const int index = lh_params_find(params, name);
@@ -111,19 +110,17 @@ static lh_status report_gate(const lh_params *params, int64_t layer, const char 
     free(host);
     LH_TRY(status);
     (void)snprintf(name, sizeof name, "layer_%lld_%s_keep", (long long)layer + 1, gate);
-    report(context, name, sum / (double)width);
+    report->tell(report->context, name, sum / (double)width);
     return LH_OK;
 }
 
-static lh_status probe(const void *instance, const lh_params *params,
-                       void (*report)(void *context, const char *name, double value),
-                       void *context) {
+static lh_status probe(const void *instance, const lh_params *params, const lh_report *report) {
     const lh_block_config *config = &((const lh_block_stack *)instance)->config;
-    LH_TRY(lh_block_stack_probe(instance, params, report, context));
+    LH_TRY(lh_block_stack_probe(instance, params, report));
     for (int64_t i = 0; i < config->layers; ++i) {
         if (!config->recurrent[i] || config->gate != LH_GATE_FIXED) continue;
-        LH_TRY(report_gate(params, i, "attention_gate", report, context));
-        LH_TRY(report_gate(params, i, "feed_forward_gate", report, context));
+        LH_TRY(report_gate(params, i, "attention_gate", report));
+        LH_TRY(report_gate(params, i, "feed_forward_gate", report));
     }
     return LH_OK;
 }

@@ -109,8 +109,7 @@ static lh_status declare_feedback(void *self, const lh_model_setup *setup,
     return LH_OK;
 }
 
-static lh_status check(const void *self, int64_t rows, int64_t length) {
-    (void)rows;
+static lh_status check(const void *self, int64_t length) {
     return lh_require_whole_chunks("forward_size", ((const instance *)self)->forward_size, length);
 }
 

@@ -109,8 +109,7 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     return LH_OK;
 }
 
-static lh_status check(const void *self, int64_t rows, int64_t length) {
-    (void)rows;
+static lh_status check(const void *self, int64_t length) {
     const instance *model = self;
     return lh_require_whole_chunks("block", model->block, length);
 }
@@ -351,12 +350,10 @@ static double flops_per_token(const void *self, int64_t length) {
     return (double)config->layers * each / tokens + lh_dai_head_flops(config);
 }
 
-static lh_status probe(const void *self, const lh_params *params,
-                       void (*report)(void *context, const char *name, double value),
-                       void *context) {
+static lh_status probe(const void *self, const lh_params *params, const lh_report *report) {
     const instance *model = self;
     return lh_recurrence_encodings_probe(&model->layer->recurrence, sizeof *model->layer,
-                                         model->core.config.layers, params, report, context);
+                                         model->core.config.layers, params, report);
 }
 
 static const lh_refused refused[] = {LH_NO_STAIRCASE, {0}};

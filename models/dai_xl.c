@@ -151,8 +151,7 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     return LH_OK;
 }
 
-static lh_status check(const void *self, int64_t rows, int64_t length) {
-    (void)rows;
+static lh_status check(const void *self, int64_t length) {
     const instance *model = self;
     const int64_t block = model->block.config.block;
     if (model->recurrent >= 0 && block > 0) LH_TRY(lh_require_whole_chunks("block", block, length));
@@ -243,12 +242,10 @@ static double flops_per_token(const void *self, int64_t length) {
     return flops;
 }
 
-static lh_status probe(const void *self, const lh_params *params,
-                       void (*report)(void *context, const char *name, double value),
-                       void *context) {
+static lh_status probe(const void *self, const lh_params *params, const lh_report *report) {
     const instance *model = self;
     return lh_recurrence_encodings_probe(&model->layer->recurrence, sizeof *model->layer,
-                                         model->core.config.layers, params, report, context);
+                                         model->core.config.layers, params, report);
 }
 
 /* The layout of Hugging Face's TransfoXLLMHeadModel. The clusters' softmaxes have the embeddings

@@ -95,8 +95,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
-static lh_status check(const void *self, int64_t rows, int64_t length) {
-    (void)rows;
+static lh_status check(const void *self, int64_t length) {
     return lh_require_window(&((const instance *)self)->setup, length);
 }
 

@@ -147,9 +147,8 @@ static int64_t window_of(const instance *model, int64_t length) {
     return model->window == 0 || model->window > length ? length : model->window;
 }
 
-static lh_status check(const void *self, int64_t rows, int64_t length) {
+static lh_status check(const void *self, int64_t length) {
     const instance *model = self;
-    (void)rows;
     const int64_t window = window_of(model, length), stride = window - model->overlap;
     if (window > model->core.config.context)
         return lh_fail(LH_ESHAPE, "segment %lld is above 'context' (%lld): give a 'window'",
@@ -407,12 +406,10 @@ static const lh_tensor_name published_names[] = {
     {NULL, NULL, LH_ALIKE},
 };
 
-static lh_status probe(const void *self, const lh_params *params,
-                       void (*report)(void *context, const char *name, double value),
-                       void *context) {
+static lh_status probe(const void *self, const lh_params *params, const lh_report *report) {
     const lh_gpt2_core *core = &((const instance *)self)->core;
     return lh_recurrence_encodings_probe(&core->layer->recurrence, sizeof *core->layer,
-                                         core->config.layers, params, report, context);
+                                         core->config.layers, params, report);
 }
 
 const lh_model_class lh_model_gpt2 = {

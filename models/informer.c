@@ -65,9 +65,8 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     return lh_forecaster_forward(&model->forecaster, pass, out);
 }
 
-static lh_status check(const void *self, int64_t rows, int64_t length) {
+static lh_status check(const void *self, int64_t length) {
     const instance *model = self;
-    (void)rows;
     return lh_require_window(&model->forecaster.setup, length);
 }
 
@@ -76,11 +75,9 @@ static double flops_per_token(const void *self, int64_t length) {
     return lh_forecaster_flops(&model->forecaster, length);
 }
 
-static lh_status probe(const void *self, const lh_params *params,
-                       void (*report)(void *context, const char *name, double value),
-                       void *context) {
+static lh_status probe(const void *self, const lh_params *params, const lh_report *report) {
     const instance *model = self;
-    return lh_forecaster_probe(&model->forecaster, params, report, context);
+    return lh_forecaster_probe(&model->forecaster, params, report);
 }
 
 const lh_model_class lh_model_informer = {

@@ -62,8 +62,7 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     return LH_OK;
 }
 
-static lh_status check(const void *self, int64_t rows, int64_t length) {
-    (void)rows;
+static lh_status check(const void *self, int64_t length) {
     const instance *model = self;
     return lh_axial_positions_check(&model->positions, length);
 }

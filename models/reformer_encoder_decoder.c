@@ -100,8 +100,7 @@ static lh_status check_length(const instance *model, int64_t length, const char 
                    (long long)length, (long long)model->positions);
 }
 
-static lh_status check(const void *self, int64_t rows, int64_t length) {
-    (void)rows;
+static lh_status check(const void *self, int64_t length) {
     return check_length(self, length, "a target");
 }
 

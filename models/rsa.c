@@ -111,12 +111,10 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
-static lh_status probe(const void *self, const lh_params *params,
-                       void (*report)(void *context, const char *name, double value),
-                       void *context) {
+static lh_status probe(const void *self, const lh_params *params, const lh_report *report) {
     const instance *model = self;
     return lh_recurrence_encodings_probe(&model->layer->recurrence, sizeof *model->layer,
-                                         model->layers, params, report, context);
+                                         model->layers, params, report);
 }
 
 static double flops_per_token(const void *self, int64_t length) {

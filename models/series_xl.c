@@ -201,9 +201,8 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
-static lh_status check(const void *self, int64_t rows, int64_t length) {
+static lh_status check(const void *self, int64_t length) {
     const instance *model = self;
-    (void)rows;
     return lh_require_window(&model->setup, length);
 }
 
@@ -223,12 +222,10 @@ static double flops_per_token(const void *self, int64_t length) {
            lh_series_embedding_flops(&model->embedding, setup->time_features);
 }
 
-static lh_status probe(const void *self, const lh_params *params,
-                       void (*report)(void *context, const char *name, double value),
-                       void *context) {
+static lh_status probe(const void *self, const lh_params *params, const lh_report *report) {
     const instance *model = self;
     return lh_recurrence_encodings_probe(&model->layer->recurrence, sizeof *model->layer,
-                                         model->layers, params, report, context);
+                                         model->layers, params, report);
 }
 
 const lh_model_class lh_model_series_xl = {

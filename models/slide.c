@@ -15,8 +15,7 @@ static lh_status declare(void *instance, const lh_model_setup *setup, lh_declare
 }
 
 /* Transformer-XL processes one block per step: its segment is its window (section 3.1). */
-static lh_status check_one_block(const void *instance, int64_t rows, int64_t length) {
-    (void)rows;
+static lh_status check_one_block(const void *instance, int64_t length) {
     const lh_block_stack *stack = instance;
     if (length == stack->config.window) return LH_OK;
     return lh_fail(LH_ESHAPE,

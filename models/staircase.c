@@ -71,10 +71,9 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     return LH_OK;
 }
 
-static lh_status check(const void *self, int64_t rows, int64_t length) {
+static lh_status check(const void *self, int64_t length) {
     const instance *model = self;
     const long long most = model->segment_chunks, chunks = length / model->forward_size;
-    (void)rows;
     LH_TRY(lh_require_whole_chunks("forward_size", model->forward_size, length));
     if (most == 0 || chunks <= most) return LH_OK;
     return lh_fail(LH_ESHAPE, "segment %lld has %lld chunks, option 'segment_chunks' says %lld",

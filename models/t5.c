@@ -312,14 +312,12 @@ static double flops_per_token(const void *self, int64_t length) {
 }
 
 /* The decoder's layers are counted on from the encoder's. */
-static lh_status probe(const void *self, const lh_params *params,
-                       void (*report)(void *context, const char *name, double value),
-                       void *context) {
+static lh_status probe(const void *self, const lh_params *params, const lh_report *report) {
     const instance *model = self;
     const int64_t layers = model->size.layers;
     for (int64_t i = 0; i < 2 * layers; ++i) {
         const block *b = i < layers ? &model->encoder.layer[i] : &model->decoder.layer[i - layers];
-        LH_TRY(lh_recurrence_encoding_probe(&b->recurrence, params, i, report, context));
+        LH_TRY(lh_recurrence_encoding_probe(&b->recurrence, params, i, report));
     }
     return LH_OK;
 }

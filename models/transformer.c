@@ -272,12 +272,10 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
 
 /* ---- accounting and figures ---- */
 
-static lh_status probe(const void *self, const lh_params *params,
-                       void (*report)(void *context, const char *name, double value),
-                       void *context) {
+static lh_status probe(const void *self, const lh_params *params, const lh_report *report) {
     const instance *model = self;
     return lh_recurrence_encodings_probe(&model->layer->recurrence, sizeof *model->layer,
-                                         model->layers, params, report, context);
+                                         model->layers, params, report);
 }
 
 /* Keys that a query sees on average. */

@@ -12,8 +12,8 @@
 #include "harness/engine/tape.h"
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
-#define LH_MODEL_ABI_MAJOR 4
-#define LH_MODEL_ABI_MINOR 6
+#define LH_MODEL_ABI_MAJOR 5
+#define LH_MODEL_ABI_MINOR 0
 
 /* What the task tells the model before parameters are declared. */
 typedef struct lh_model_setup {
@@ -125,6 +125,12 @@ enum {
 
 typedef struct lh_declare lh_declare;
 
+/* Who is told named scalars. */
+typedef struct lh_report {
+    void (*tell)(void *context, const char *name, double value);
+    void *context;
+} lh_report;
+
 typedef struct lh_model_class {
     const char *name;
     const char *summary; /* one line */
@@ -145,13 +151,11 @@ typedef struct lh_model_class {
      * this length: visible query-key pairs only, the output head included. */
     double (*flops_per_token)(const void *instance, int64_t length);
     /* Optional: checks that need the segment length ("window 64 does not divide segment 500"). */
-    lh_status (*check)(const void *instance, int64_t rows, int64_t length);
+    lh_status (*check)(const void *instance, int64_t length);
     /* Optional: releases what declare allocated inside the instance. */
     void (*destroy)(void *instance);
-    /* Optional: named scalars for figures (gate values ...). Calls `report` for each. */
-    lh_status (*probe)(const void *instance, const lh_params *params,
-                       void (*report)(void *context, const char *name, double value),
-                       void *context);
+    /* Optional: named scalars for figures (gate values ...). Tells `report` each. */
+    lh_status (*probe)(const void *instance, const lh_params *params, const lh_report *report);
     /* Optional: what published weight files call the parameters (engine/params.h). */
     const lh_tensor_name *published_names;
     /* With LH_ABLE_CACHE, after declare where setup->generates. */

@@ -371,8 +371,7 @@ lh_status lh_pass_carry(lh_pass *pass, int index, lh_tensor *value) {
 lh_status lh_pass_run(lh_pass *pass, const lh_batch *batch, lh_output *out) {
     const lh_model *model = pass->model;
     const lh_batch *whole = pass->batch;
-    if (model->class->check != NULL)
-        LH_TRY(model->class->check(model->instance, batch->rows, batch->length));
+    if (model->class->check != NULL) LH_TRY(model->class->check(model->instance, batch->length));
     pass->batch = batch;
     const lh_status status = model->class->forward(model->instance, pass, out);
     pass->batch = whole;

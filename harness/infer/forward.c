@@ -98,7 +98,7 @@ static lh_status keep_heads(void *context, const lh_tensor *shown) {
 
 /* A row of any length is one segment where none is given, which windows need not divide. */
 static lh_status check_segment(const forward *f) {
-    const lh_status status = lh_model_check(f->model, f->spec->rows, f->segment);
+    const lh_status status = lh_model_check(f->model, f->segment);
     if (status != LH_OK && f->spec->segment == 0)
         lh_note("forward: all %lld inputs are one segment without --segment N",
                 (long long)f->segment);

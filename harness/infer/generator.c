@@ -42,7 +42,7 @@ struct lh_generator {
 /* ---- life ---- */
 
 static bool takes(const lh_generator *g, int64_t length) {
-    const bool good = lh_model_check(g->model, 1, length) == LH_OK;
+    const bool good = lh_model_check(g->model, length) == LH_OK;
     lh_error_clear();
     return good;
 }
@@ -71,7 +71,7 @@ static lh_status choose_segment(lh_generator *g, int64_t asked) {
     if (g->segment > MOST)
         return lh_fail(LH_EOPTION, "generate: a segment of %lld tokens is above %d",
                        (long long)g->segment, MOST);
-    return lh_model_check(g->model, 1, g->segment > 0 ? g->segment : PIECE);
+    return lh_model_check(g->model, g->segment > 0 ? g->segment : PIECE);
 }
 
 /* What has a cache reads windows; what carries state and takes single tokens goes on for ever;

@@ -343,7 +343,8 @@ static int session_probe(lua_State *lua) {
     const lh_model *model = lh_session_model(session_at(lua, 1));
     lua_newtable(lua);
     if (model->class->probe == NULL) return 1;
-    lh_lua_check(lua, model->class->probe(model->instance, model->params, report_probe, lua));
+    const lh_report report = {report_probe, lua};
+    lh_lua_check(lua, model->class->probe(model->instance, model->params, &report));
     return 1;
 }
 

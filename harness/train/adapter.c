@@ -236,7 +236,7 @@ lh_status lh_model_create_for(const lh_model_class *class, const lh_options *opt
     return lh_model_create_adapted(class, options, setup, &adapter, out);
 }
 
-lh_status lh_model_check(const lh_model *model, int64_t rows, int64_t length) {
+lh_status lh_model_check(const lh_model *model, int64_t length) {
     if (model->class->check == NULL) return LH_OK;
-    return model->class->check(model->instance, rows, lh_adapter_length(model, length));
+    return model->class->check(model->instance, lh_adapter_length(model, length));
 }

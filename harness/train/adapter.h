@@ -24,6 +24,6 @@ lh_status lh_model_create_for(const lh_model_class *class, const lh_options *opt
                               const lh_model_setup *setup, lh_model **out);
 
 /* What the class says (lh_model_class.check) of a task's segments of `length`. */
-lh_status lh_model_check(const lh_model *model, int64_t rows, int64_t length);
+lh_status lh_model_check(const lh_model *model, int64_t length);
 
 #endif

@@ -228,7 +228,7 @@ static int64_t segment_for(const context *c, int64_t kept) {
     while (segment < kept)
         segment *= 2;
     if ((model->class->abilities & LH_NEEDS_ONE_LENGTH) != 0) return session->length;
-    while (segment < session->length && lh_model_check(model, session->rows, segment) != LH_OK) {
+    while (segment < session->length && lh_model_check(model, segment) != LH_OK) {
         lh_error_clear();
         segment *= 2;
     }

@@ -155,9 +155,7 @@ static void destroy_parts(lh_session *session) {
 static lh_status create_model(lh_session *session, const lh_session_spec *spec) {
     LH_TRY(lh_model_create_for(spec->model, spec->model_options, &session->setup, &session->model));
     LH_TRY(check_parts(session));
-    LH_TRY(lh_model_check(session->model,
-                          lh_share_part(session->share, 0, session->plan.accumulate).count,
-                          session->length));
+    LH_TRY(lh_model_check(session->model, session->length));
     LH_TRY(place_parameters(session));
     if (!session->device->is_hollow)
         LH_TRY(lh_params_initialize(session->model->params, spec->seed));

@@ -319,11 +319,10 @@ lh_status lh_block_stack_forward(const void *instance, lh_pass *pass, lh_output 
 /* ---- accounting ---- */
 
 lh_status lh_block_stack_probe(const void *instance, const lh_params *params,
-                               void (*report)(void *context, const char *name, double value),
-                               void *context) {
+                               const lh_report *report) {
     const lh_block_stack *stack = instance;
     return lh_recurrence_encodings_probe(&stack->layer->attention.recurrence, sizeof *stack->layer,
-                                         stack->config.layers, params, report, context);
+                                         stack->config.layers, params, report);
 }
 
 double lh_block_stack_flops(const void *instance, int64_t length) {

@@ -225,8 +225,7 @@ lh_status lh_block_stack_forward(const void *instance, lh_pass *pass, lh_output 
 
 /* The gates of the recurrence encodings: layer_<i>_rsa_gate. */
 lh_status lh_block_stack_probe(const void *instance, const lh_params *params,
-                               void (*report)(void *context, const char *name, double value),
-                               void *context);
+                               const lh_report *report);
 
 /* Forward FLOPs per token, head included; the segment's length does not matter. */
 double lh_block_stack_flops(const void *instance, int64_t length);

@@ -246,14 +246,13 @@ lh_tensor *lh_recurrence_encoding_mix_again(const lh_recurrence_encoding *layer,
 /* What a figure is told of one layer. */
 typedef struct report_to {
     long long layer; /* counted from 1 */
-    void (*report)(void *context, const char *name, double value);
-    void *context;
+    const lh_report *report;
 } report_to;
 
 static void report_head(const report_to *to, int head, const char *what, double value) {
     char name[64];
     (void)snprintf(name, sizeof name, "layer_%lld_rsa_head_%d_%s", to->layer, head + 1, what);
-    to->report(to->context, name, value);
+    to->report->tell(to->report->context, name, value);
 }
 
 static lh_status read_param(const lh_params *params, int index, real *values) {
@@ -285,25 +284,24 @@ static lh_status report_heads(const lh_recurrence_encoding *layer, const lh_para
     return LH_OK;
 }
 
-lh_status lh_recurrence_encoding_probe(
-    const lh_recurrence_encoding *layer, const lh_params *params, int64_t index,
-    void (*report)(void *context, const char *name, double value), void *context) {
+lh_status lh_recurrence_encoding_probe(const lh_recurrence_encoding *layer, const lh_params *params,
+                                       int64_t index, const lh_report *report) {
     if (layer->encoded == 0) return LH_OK;
     real mu = 0;
     char name[48];
     (void)snprintf(name, sizeof name, "layer_%lld_rsa_gate", (long long)index + 1);
     LH_TRY(lh_tensor_read(lh_params_get(params, layer->mu), &mu, 1));
-    report(context, name, sigmoid((double)mu));
-    const report_to to = {(long long)index + 1, report, context};
+    report->tell(report->context, name, sigmoid((double)mu));
+    const report_to to = {(long long)index + 1, report};
     return report_heads(layer, params, &to);
 }
 
-lh_status lh_recurrence_encodings_probe(
-    const lh_recurrence_encoding *first, size_t stride, int64_t count, const lh_params *params,
-    void (*report)(void *context, const char *name, double value), void *context) {
+lh_status lh_recurrence_encodings_probe(const lh_recurrence_encoding *first, size_t stride,
+                                        int64_t count, const lh_params *params,
+                                        const lh_report *report) {
     const char *layer = (const char *)first;
     for (int64_t i = 0; i < count; ++i, layer += stride)
         LH_TRY(lh_recurrence_encoding_probe((const lh_recurrence_encoding *)(const void *)layer,
-                                            params, i, report, context));
+                                            params, i, report));
     return LH_OK;
 }

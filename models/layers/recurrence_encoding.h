@@ -81,13 +81,12 @@ lh_tensor *lh_recurrence_encoding_mix_again(const lh_recurrence_encoding *layer,
 /* Reports the gate sigmoid(mu) as layer_<i>_rsa_gate and of each encoded head lambda or gamma and
  * theta as layer_<i>_rsa_head_<h>_lambda and so on, counted from 1; for an lh_model_class's probe.
  */
-lh_status lh_recurrence_encoding_probe(
-    const lh_recurrence_encoding *layer, const lh_params *params, int64_t index,
-    void (*report)(void *context, const char *name, double value), void *context);
+lh_status lh_recurrence_encoding_probe(const lh_recurrence_encoding *layer, const lh_params *params,
+                                       int64_t index, const lh_report *report);
 
 /* Of `count` layers, each `stride` bytes behind the one before. */
-lh_status lh_recurrence_encodings_probe(
-    const lh_recurrence_encoding *first, size_t stride, int64_t count, const lh_params *params,
-    void (*report)(void *context, const char *name, double value), void *context);
+lh_status lh_recurrence_encodings_probe(const lh_recurrence_encoding *first, size_t stride,
+                                        int64_t count, const lh_params *params,
+                                        const lh_report *report);
 
 #endif

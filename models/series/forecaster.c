@@ -214,17 +214,16 @@ double lh_forecaster_flops(const lh_forecaster *model, int64_t length) {
 }
 
 lh_status lh_forecaster_probe(const lh_forecaster *model, const lh_params *params,
-                              void (*report)(void *context, const char *name, double value),
-                              void *context) {
+                              const lh_report *report) {
     int64_t index = 0;
     for (int64_t i = 0; i < model->layers; ++i)
         LH_TRY(lh_recurrence_encoding_probe(&model->encoder[i].self.recurrence, params, index++,
-                                            report, context));
+                                            report));
     for (int64_t i = 0; i < model->decoder_layers; ++i) {
         LH_TRY(lh_recurrence_encoding_probe(&model->decoder[i].self.recurrence, params, index++,
-                                            report, context));
+                                            report));
         LH_TRY(lh_recurrence_encoding_probe(&model->decoder[i].cross.recurrence, params, index++,
-                                            report, context));
+                                            report));
     }
     return LH_OK;
 }

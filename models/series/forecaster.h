@@ -116,8 +116,7 @@ lh_status lh_forecaster_forward(const lh_forecaster *model, lh_pass *pass, lh_ou
 /* Reports the gates of recurrence encoding as lh_recurrence_encoding_probe does: the encoder's
  * layers, then self- and cross-attention of each of the decoder's. */
 lh_status lh_forecaster_probe(const lh_forecaster *model, const lh_params *params,
-                              void (*report)(void *context, const char *name, double value),
-                              void *context);
+                              const lh_report *report);
 
 /* Forward FLOPs per step of a window of seq_len + pred_len steps. */
 double lh_forecaster_flops(const lh_forecaster *model, int64_t length);

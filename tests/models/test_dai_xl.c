@@ -78,7 +78,7 @@ TEST(memory_tokens_without_a_cache_read_none) {
     CHECK_FAILS(create_model("rmt", "memory_reads_cache=true", &model), LH_EOPTION,
                 "needs option 'memory'");
     REQUIRE_OK(create_model("rmt", "block=8", &model));
-    CHECK_FAILS(lh_model_check(model, 1, 20), LH_ESHAPE, "8 does not divide segment 20 (try 16)");
+    CHECK_FAILS(lh_model_check(model, 20), LH_ESHAPE, "8 does not divide segment 20 (try 16)");
     lh_model_destroy(model);
 }
 
@@ -96,7 +96,7 @@ TEST(compression_that_does_not_fit_is_refused) {
     CHECK_FAILS(create_model("compressive", "block=8 compression_rate=3", &model), LH_EOPTION,
                 "3 does not divide block, 8");
     REQUIRE_OK(create_model("compressive", "block=8", &model));
-    CHECK_FAILS(lh_model_check(model, 1, 20), LH_ESHAPE, "8 does not divide segment 20 (try 16)");
+    CHECK_FAILS(lh_model_check(model, 20), LH_ESHAPE, "8 does not divide segment 20 (try 16)");
     lh_model_destroy(model);
 }
 

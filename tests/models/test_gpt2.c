@@ -194,7 +194,7 @@ TEST(windows_that_do_not_fit_are_refused) {
     CHECK_FAILS(create_model("gpt2_recurrent", "layers=2 insertion=3", &model), LH_EOPTION,
                 "above 'layers'");
     REQUIRE_OK(create_model("gpt2", SIZES "overlap=3", &model));
-    CHECK_FAILS(model->class->check(model->instance, 1, 12), LH_ESHAPE, "try 8");
+    CHECK_FAILS(model->class->check(model->instance, 12), LH_ESHAPE, "try 8");
     lh_model_destroy(model);
 }
 

@@ -80,7 +80,7 @@ TEST(what_does_not_fit_is_refused) {
     CHECK_FAILS(create_model_for("informer", "", &other, &model), LH_EOPTION, "forecasting task");
     CHECK_FAILS(create_model_for("series_xl", "", &other, &model), LH_EOPTION, "forecasting task");
     REQUIRE_OK(create_model_for("informer", "width=8 heads=2", &etth1, &model));
-    CHECK_FAILS(model->class->check(model->instance, 1, 71), LH_ESHAPE, "71 steps");
+    CHECK_FAILS(model->class->check(model->instance, 71), LH_ESHAPE, "71 steps");
     lh_model_destroy(model);
 }
 

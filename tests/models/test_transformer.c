@@ -19,7 +19,8 @@ static void look_for(void *context, const char *name, double value) {
 static double probed(const model_bench *bench, const char *name, int count) {
     seen s = {.name = name, .value = (double)NAN};
     const lh_model *model = bench->model;
-    CHECK_OK(model->class->probe(model->instance, model->params, look_for, &s));
+    const lh_report report = {look_for, &s};
+    CHECK_OK(model->class->probe(model->instance, model->params, &report));
     CHECK_EQ_INT(s.count, count);
     return s.value;
 }
