@@ -42,6 +42,15 @@ void write_text(const char *name, const void *text, size_t bytes) {
     (void)fclose(file);
 }
 
+long long bytes_read(void) {
+    long long bytes = -1;
+    FILE *file = fopen("/proc/self/io", "r");
+    if (file == NULL) return -1;
+    if (fscanf(file, "rchar: %lld", &bytes) != 1) bytes = -1;
+    (void)fclose(file);
+    return bytes;
+}
+
 lh_status open_corpus(const char *text, lh_corpus **out) {
     lh_options *options = NULL;
     lh_corpus_config config;

@@ -19,6 +19,9 @@ bool make_root(void);
 /* Writes the file data_root/<name>, whose folders are made. */
 void write_text(const char *name, const void *text, size_t bytes);
 
+/* Bytes that this process has read, maps not counted; -1 where the system does not say. */
+long long bytes_read(void);
+
 /* Opens the corpus that options such as "name=mine split_bytes=8" say. Gives. */
 lh_status open_corpus(const char *text, lh_corpus **out);
 

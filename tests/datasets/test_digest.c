@@ -273,16 +273,6 @@ TEST(only_what_is_used_counts) {
 
 /* ---- kept digests ---- */
 
-/* Bytes that this process has read; -1 where the system does not say. */
-static long long bytes_read(void) {
-    long long bytes = -1;
-    FILE *file = fopen("/proc/self/io", "r");
-    if (file == NULL) return -1;
-    if (fscanf(file, "rchar: %lld", &bytes) != 1) bytes = -1;
-    (void)fclose(file);
-    return bytes;
-}
-
 static void write_large(const char *name, char letter) {
     char *text = malloc(LARGE);
     REQUIRE(text != NULL);

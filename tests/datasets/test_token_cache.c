@@ -96,16 +96,6 @@ static const char *kept_file(void) {
 
 /* ---- with and without ---- */
 
-/* Bytes that this process has read; -1 where the system does not say. Maps are not counted. */
-static long long bytes_read(void) {
-    long long bytes = -1;
-    FILE *file = fopen("/proc/self/io", "r");
-    if (file == NULL) return -1;
-    if (fscanf(file, "rchar: %lld", &bytes) != 1) bytes = -1;
-    (void)fclose(file);
-    return bytes;
-}
-
 TEST(kept_tokens_are_those_of_the_text) {
     static const char *const options[] = {"", "split_bytes=100000", "valid_tokens=1000",
                                           "limit_documents=5 split_bytes=200000"};

@@ -237,6 +237,15 @@ float from_bf16(uint16_t x);
 void scale_reals(real *x, int64_t count, double factor);
 /* Keeps the sign and moves every element at least `distance` from 0. */
 void avoid_zero(real *x, int64_t count, double distance);
+/* Down to multiples of a power of two, so that sums of products are exact and no rounding decides
+ * which is largest. Coarse ones tie often. */
+void round_to(real *x, int64_t count, double unit);
+/* The elements that a view of so many tokens spans. */
+int64_t heads_span(const lh_heads *view, int64_t batch, int64_t heads, int64_t head_width,
+                   int64_t tokens);
+/* Strides of such a view, dense or a part of wider rows; gives what it spans. */
+int64_t heads_pad(lh_heads *view, int64_t batch, int64_t heads, int64_t head_width, int64_t tokens,
+                  bool padded);
 lh_write write_of(bool add);
 double largest(const real *x, int64_t count); /* absolute */
 real *scratch(int64_t count);                 /* zeroed; free it */

@@ -78,6 +78,26 @@ void avoid_zero(real *x, int64_t count, double distance) {
         x[i] += x[i] < 0 ? -(real)distance : (real)distance;
 }
 
+void round_to(real *x, int64_t count, double unit) {
+    for (int64_t i = 0; i < count; i++)
+        x[i] = (real)(floor((double)x[i] / unit) * unit);
+}
+
+int64_t heads_span(const lh_heads *view, int64_t batch, int64_t heads, int64_t head_width,
+                   int64_t tokens) {
+    if (batch == 0 || heads == 0 || head_width == 0 || tokens == 0) return 0;
+    return (batch - 1) * view->batch_stride + (tokens - 1) * view->token_stride +
+           (heads - 1) * view->head_stride + head_width;
+}
+
+int64_t heads_pad(lh_heads *view, int64_t batch, int64_t heads, int64_t head_width, int64_t tokens,
+                  bool padded) {
+    view->head_stride = head_width + (padded ? 5 : 0);
+    view->token_stride = heads * view->head_stride + (padded ? 11 : 0);
+    view->batch_stride = tokens * view->token_stride;
+    return heads_span(view, batch, heads, head_width, tokens);
+}
+
 double largest(const real *x, int64_t count) {
     double most = 0;
     for (int64_t i = 0; i < count; i++)

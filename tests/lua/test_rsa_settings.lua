@@ -5,8 +5,8 @@ local plan = require "longhaul.run.plan"
 local scales = require "longhaul.run.scales"
 local script = require "longhaul.script"
 
--- A cell of RSA-XL is printed twice, differently (rsa_xl:alt: not run). Two cells lack a zero:
--- eight dilations follow them (../shared/spec/rsa.md, 1.7).
+-- A cell of RSA-XL is printed twice, differently (rsa_xl:alt: not run). Two cells print five counts
+-- of six; they add up to the eight dilations beside them, so what is lost is a zero.
 local misprint = { ["(0,0,0,4,4)"] = "(0,0,0,0,4,4)" }
 
 local function numbers(text)

@@ -279,6 +279,17 @@ TEST_UNUSED static bool bench_run(model_bench *bench, const int32_t *tokens, int
     return true;
 }
 
+/* Infinite where one of the differences is not a number. */
+TEST_UNUSED static double largest_difference(const real *a, const real *b, int64_t count) {
+    double worst = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const double d = fabs((double)a[i] - (double)b[i]);
+        if (isnan(d)) return (double)INFINITY;
+        worst = fmax(worst, d);
+    }
+    return worst;
+}
+
 TEST_UNUSED static void random_tokens(int32_t *tokens, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
         tokens[i] = (int32_t)test_integer(BENCH_VOCABULARY);

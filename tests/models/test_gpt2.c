@@ -80,9 +80,7 @@ static void check_cache(const char *name, const char *options, const char *cache
     REQUIRE(run_windows(name, options, tokens, whole));
     for (int64_t piece = 1; piece <= WINDOW; piece *= 2) {
         REQUIRE(run_cached(name, cached, piece, tokens, pieces));
-        double worst = 0;
-        for (int i = 0; i < ROWS * COUNT * WIDTH; ++i)
-            worst = fmax(worst, fabs((double)whole[i] - (double)pieces[i]));
+        const double worst = largest_difference(whole, pieces, ROWS * COUNT * WIDTH);
         test_check(worst < 1e-5, __FILE__, __LINE__, "%s, %lld tokens at a time: apart by %g", name,
                    (long long)piece, worst);
     }

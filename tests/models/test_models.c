@@ -29,15 +29,6 @@ static bool begin(trial *t, const model_case *which) {
            bench_run(&t->bench, t->tokens, COUNT, which->segment, fresh, t->hidden);
 }
 
-static double largest_difference(const real *a, const real *b, int64_t count) {
-    double worst = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        const double d = fabs((double)a[i] - (double)b[i]);
-        if (!(d <= worst)) worst = d;
-    }
-    return worst;
-}
-
 static void each_case(void (*law)(trial *t)) {
     for (int i = 0; i < MODEL_CASES; ++i) {
         trial t = {0};

@@ -77,13 +77,6 @@ static bool train_step(const char *options, int64_t length, outcome *out) {
     return good;
 }
 
-static double apart(const real *a, const real *b, int64_t count) {
-    double worst = 0;
-    for (int64_t i = 0; i < count; ++i)
-        worst = fmax(worst, fabs((double)a[i] - (double)b[i]));
-    return worst;
-}
-
 static double largest(const real *a, int64_t count) {
     double most = 0;
     for (int64_t i = 0; i < count; ++i)
@@ -101,8 +94,8 @@ static void check_same(const char *shared, const char *one, const char *other, i
     REQUIRE(train_step(first, length, &a) && train_step(second, length, &b));
     CHECK_EQ_INT(a.values, b.values);
     CHECK_EQ_INT(a.gradients, b.gradients);
-    const double values = apart(a.hidden, b.hidden, a.values);
-    const double gradients = apart(a.gradient, b.gradient, a.gradients);
+    const double values = largest_difference(a.hidden, b.hidden, a.values);
+    const double gradients = largest_difference(a.gradient, b.gradient, a.gradients);
     CHECK(largest(a.gradient, a.gradients) > 0.01);
     test_check(values < tolerance, __FILE__, __LINE__, "%s: %s is %g from %s", shared, one, values,
                other);
@@ -268,7 +261,7 @@ TEST(no_token_looks_ahead) {
     CHECK(attend(&shop, &lsh, 4, after));
     CHECK(memcmp(before, after, (size_t)(token * row) * sizeof(real)) == 0);
     CHECK(memcmp(before + token * row, after + token * row, (size_t)row * sizeof(real)) == 0);
-    CHECK(apart(before, after, ELEMENTS) > 0.1);
+    CHECK(largest_difference(before, after, ELEMENTS) > 0.1);
     CHECK(memcmp(after, shop.v, (size_t)row * sizeof(real)) == 0); /* the first has only itself */
     workshop_close(&shop);
 }
@@ -314,8 +307,8 @@ TEST(a_region_that_runs_again_keeps_its_buckets) {
     CHECK(gradient_of_runs(&shop, shop.q, shop.q, same));
     CHECK(gradient_of_runs(&shop, shop.q, shop.k, changed));
     CHECK(gradient_of_runs(&shop, shop.k, shop.k, other));
-    CHECK(apart(same, changed, ELEMENTS) < 1e-5);
-    CHECK(apart(same, other, ELEMENTS) > 0.1);
+    CHECK(largest_difference(same, changed, ELEMENTS) < 1e-5);
+    CHECK(largest_difference(same, other, ELEMENTS) > 0.1);
     workshop_close(&shop);
 }
 

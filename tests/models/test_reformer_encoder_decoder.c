@@ -66,13 +66,6 @@ static bool train_step(const char *options, outcome *out) {
     return good;
 }
 
-static double apart(const real *a, const real *b, int64_t count) {
-    double worst = 0;
-    for (int64_t i = 0; i < count; ++i)
-        worst = fmax(worst, fabs((double)a[i] - (double)b[i]));
-    return worst;
-}
-
 #define SIZES "width=8 heads=2 hidden=12 positions=24 dropout=0.1 "
 
 /* An odd number of branches leaves one over, an even number none; dropout replays. */
@@ -84,7 +77,7 @@ TEST(reversible_layers_equal_those_that_keep_their_activations) {
         (void)snprintf(options[1], 128, SIZES "layers=%d residual=two_streams", layers);
         REQUIRE(train_step(options[0], &reversible) && train_step(options[1], &kept));
         CHECK(memcmp(reversible.hidden, kept.hidden, sizeof kept.hidden) == 0);
-        CHECK(apart(reversible.gradient, kept.gradient, kept.gradients) < 1e-5);
+        CHECK(largest_difference(reversible.gradient, kept.gradient, kept.gradients) < 1e-5);
     }
 }
 
@@ -132,11 +125,11 @@ TEST(padding_of_a_source_is_seen_by_nobody) {
     memcpy(cut, source, sizeof cut);
     counts[1] = 5;
     REQUIRE(run_source(5, cut, counts, other));
-    CHECK(apart(hidden, other, 4 * WIDTH) < 1e-5);
+    CHECK(largest_difference(hidden, other, 4 * WIDTH) < 1e-5);
     counts[1] = 9;
     source[4] = (source[4] + 1) % BENCH_VOCABULARY;
     REQUIRE(run_source(9, source, counts, other));
-    CHECK(apart(hidden, other, 4 * WIDTH) > 1e-3);
+    CHECK(largest_difference(hidden, other, 4 * WIDTH) > 1e-3);
     CHECK(memcmp(hidden + 4 * WIDTH, other + 4 * WIDTH, sizeof hidden / 2) == 0);
 }
 

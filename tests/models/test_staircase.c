@@ -25,10 +25,7 @@ static double apart(const char *name, const char *options, const char *other,
     if (!run(name, options, segment, tokens, a) || !run(other, other_options, segment, tokens, b)) {
         return INFINITY;
     }
-    double worst = 0;
-    for (int i = 0; i < ROWS * COUNT * WIDTH; ++i)
-        worst = fmax(worst, fabs((double)a[i] - (double)b[i]));
-    return worst;
+    return largest_difference(a, b, ROWS * COUNT * WIDTH);
 }
 
 #define SIZES "layers=2 width=8 heads=2 hidden=12 "

@@ -73,13 +73,6 @@ static bool run_sources(const char *options, int64_t length, const int32_t *sour
     return good;
 }
 
-static double apart(const real *a, const real *b, int64_t count) {
-    double worst = 0;
-    for (int64_t i = 0; i < count; ++i)
-        worst = fmax(worst, fabs((double)a[i] - (double)b[i]));
-    return worst;
-}
-
 static void check_padding(const char *options) {
     enum { LONG = 9, SHORT = 5 };
     int32_t source[ROWS * LONG], cut[ROWS * SHORT];
@@ -92,10 +85,10 @@ static void check_padding(const char *options) {
     CHECK(memcmp(hidden, other, sizeof hidden) == 0);
     memcpy(cut, source, sizeof cut);
     REQUIRE(run_sources(options, SHORT, cut, SHORT, other));
-    CHECK(apart(hidden, other, LENGTH * WIDTH) < 1e-5);
+    CHECK(largest_difference(hidden, other, LENGTH * WIDTH) < 1e-5);
     source[SHORT - 1] = (source[SHORT - 1] + 1) % BENCH_VOCABULARY;
     REQUIRE(run_sources(options, LONG, source, SHORT, other));
-    CHECK(apart(hidden, other, LENGTH * WIDTH) > 1e-3);
+    CHECK(largest_difference(hidden, other, LENGTH * WIDTH) > 1e-3);
     CHECK(memcmp(hidden + LENGTH * WIDTH, other + LENGTH * WIDTH, sizeof hidden / 2) == 0);
 }
 
@@ -169,9 +162,9 @@ TEST(published_weight_files_are_read_and_written) {
         CHECK(lh_safetensors_find(file, "encoder.block.1.layer.1.layer_norm.weight") != NULL);
         lh_safetensors_close(file);
         CHECK_OK(lh_params_initialize(params, 77));
-        CHECK(apart(before, lh_tensor_real(values), count) > 0.1);
+        CHECK(largest_difference(before, lh_tensor_real(values), count) > 0.1);
         CHECK_OK(lh_params_load(params, path, names, NULL, false));
-        CHECK(apart(before, lh_tensor_real(values), count) < 1e-6);
+        CHECK(largest_difference(before, lh_tensor_real(values), count) < 1e-6);
         lh_model *wider = NULL;
         const lh_model_setup setup = bench.model->setup;
         REQUIRE_OK(create_model_for("t5", "layers=2 width=8 heads=2 head_width=3 hidden=14", &setup,

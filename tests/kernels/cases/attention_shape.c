@@ -258,9 +258,7 @@ int64_t heads_lay_out(lh_heads *view, int64_t batch, int64_t heads, int64_t head
         view->batch_stride = tokens * row;
         break;
     }
-    if (batch == 0 || tokens == 0 || row == 0) return 0;
-    return (batch - 1) * view->batch_stride + (tokens - 1) * view->token_stride +
-           (heads - 1) * view->head_stride + head_width;
+    return heads_span(view, batch, heads, head_width, tokens);
 }
 
 /* Of the first head all keys that have a bias are masked by it, of the others some. */

@@ -6,13 +6,6 @@ typedef struct shape {
     int64_t batch, heads, queries, head_width, capacity, top;
 } shape;
 
-/* Multiples of a power of two, so that every score is exact and no rounding decides who is
- * nearest. Coarse ones tie often. */
-static void round_to(real *x, int64_t count, double unit) {
-    for (int64_t i = 0; i < count; i++)
-        x[i] = (real)(floor((double)x[i] / unit) * unit);
-}
-
 static real *add_memory(suite *s, const shape *w, const real **k, const real **v, double unit) {
     const int64_t count = w->batch * w->capacity * w->heads * w->head_width;
     real *keys = case_in(s, "k", k, count);
@@ -21,14 +14,8 @@ static real *add_memory(suite *s, const shape *w, const real **k, const real **v
     return keys;
 }
 
-/* Dense, or a part of wider rows. */
 static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
-    view->head_stride = w->head_width + (padded ? 5 : 0);
-    view->token_stride = w->heads * view->head_stride + (padded ? 11 : 0);
-    view->batch_stride = w->queries * view->token_stride;
-    if (w->batch == 0 || w->queries == 0) return 0;
-    return (w->batch - 1) * view->batch_stride + (w->queries - 1) * view->token_stride +
-           (w->heads - 1) * view->head_stride + w->head_width;
+    return heads_pad(view, w->batch, w->heads, w->head_width, w->queries, padded);
 }
 
 /* Scores that are no numbers: of a key in the middle, and all of the last query. */

@@ -20,14 +20,8 @@ static const shape shapes[] = {{0, 2, 3, 4, 1, 2, 2, false},      {2, 2, 0, 4, 2
                                {1, 2, 200, 16, 2, 64, 8, true},   {1, 1, 40, 256, 2, 6, 4, false},
                                {1, 1, 70, 80, 1, 16, 4, false}};
 
-/* Dense, or a part of wider rows. */
 static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
-    view->head_stride = w->head_width + (padded ? 5 : 0);
-    view->token_stride = w->heads * view->head_stride + (padded ? 11 : 0);
-    view->batch_stride = w->length * view->token_stride;
-    if (w->batch == 0 || w->length == 0) return 0;
-    return (w->batch - 1) * view->batch_stride + (w->length - 1) * view->token_stride +
-           (w->heads - 1) * view->head_stride + w->head_width;
+    return heads_pad(view, w->batch, w->heads, w->head_width, w->length, padded);
 }
 
 /* Random buckets, sorted. */

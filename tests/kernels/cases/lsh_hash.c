@@ -5,13 +5,6 @@ typedef struct shape {
     int64_t batch, heads, length, head_width, rounds, factors, factor[LH_LSH_FACTORS];
 } shape;
 
-/* Multiples of a power of two, so that every product is exact and no rounding decides which is
- * largest. Coarse ones tie often. */
-static void round_to(real *x, int64_t count, double unit) {
-    for (int64_t i = 0; i < count; i++)
-        x[i] = (real)(floor((double)x[i] / unit) * unit);
-}
-
 static void hash(suite *s, const shape *w, bool padded, double unit) {
     lh_lsh_hash_args args = {.batch = w->batch,
                              .heads = w->heads,
@@ -29,10 +22,7 @@ static void hash(suite *s, const shape *w, bool padded, double unit) {
         "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
         ", rounds %" PRId64 ", %" PRId64 " columns in %" PRId64 " factors, padded %d, unit %g",
         w->batch, w->heads, w->length, w->head_width, w->rounds, columns, w->factors, padded, unit);
-    args.x.head_stride = w->head_width + (padded ? 3 : 0);
-    args.x.token_stride = w->heads * args.x.head_stride + (padded ? 7 : 0);
-    args.x.batch_stride = w->length * args.x.token_stride;
-    const int64_t span = w->batch * args.x.batch_stride;
+    const int64_t span = heads_pad(&args.x, w->batch, w->heads, w->head_width, w->length, padded);
     round_to(case_in(s, "x", &args.x.act, span), span, unit);
     const int64_t count = w->batch * w->heads * w->head_width * w->rounds * columns;
     round_to(case_in(s, "rotation", &args.rotation, count), count, unit);

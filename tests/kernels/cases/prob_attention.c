@@ -17,21 +17,8 @@ static lh_prob_attention_spec spec_of(shape w, bool causal) {
                                     .scale = LH_R(0.5)};
 }
 
-/* Multiples of a power of two, so that every measure is exact and no rounding decides who is
- * chosen. Coarse ones tie often. */
-static void round_to(real *x, int64_t count, double unit) {
-    for (int64_t i = 0; i < count; i++)
-        x[i] = (real)(floor((double)x[i] / unit) * unit);
-}
-
-/* Dense, or a part of wider rows. */
 static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
-    view->head_stride = w->head_width + (padded ? 3 : 0);
-    view->token_stride = w->heads * view->head_stride + (padded ? 7 : 0);
-    view->batch_stride = w->length * view->token_stride;
-    if (w->batch == 0 || w->length == 0) return 0;
-    return (w->batch - 1) * view->batch_stride + (w->length - 1) * view->token_stride +
-           (w->heads - 1) * view->head_stride + w->head_width;
+    return heads_pad(view, w->batch, w->heads, w->head_width, w->length, padded);
 }
 
 /* Scores of minus infinity, of all keys of the first row of the batch and of some of the others. */
