@@ -1,4 +1,4 @@
-/* What every other file stands on: status codes, number types, write modes, integers in a few words.
+/* What every other file stands on: status codes, number types, write modes, small sums.
  * Included by C11 and by CUDA sources, so it keeps to what both accept. */
 #ifndef LH_KERNELS_BASE_H
 #define LH_KERNELS_BASE_H

@@ -73,7 +73,7 @@ static inline bool lh_unary_reads_output(lh_unary_op op) {
            op == LH_UNARY_RSQRT || op == LH_UNARY_ELU;
 }
 
-/* dx[i] (+)= dy[i] * f'(x[i]). Of x and y only the one that lh_unary_reads_output tells is read; the
+/* dx[i] (+)= dy[i] * f'(x[i]). Of x and y only that is read which lh_unary_reads_output tells; the
  * other may be NULL. dx may be dy under LH_SET. */
 typedef struct lh_unary_backward_args {
     lh_unary_op op;

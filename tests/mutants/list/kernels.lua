@@ -205,7 +205,7 @@ return {
     file = "kernels/cpu/lsh_tile.c", tests = "kernel:lsh_attention_forward",
     { "if (x.act.dtype == LH_BF16)", "if (x.act.data == NULL)", "rows in bf16 are read as reals" },
     { "token[l] > own ? 0", "token[l] >= own ? 0", "of any bucket a token sees itself" },
-    { "if (t->rounds == 1) return none;", "if (t->rounds >= 1) return none;", "pairs of several rounds are not divided" },
+    { "if (spec->rounds == 1) return none;", "if (spec->rounds >= 1) return none;", "pairs of several rounds are not divided" },
     { "(real)log((double)lh_max(n, 1))", "(real)log((double)lh_max(n, 1) + 1)", "the duplicates' correction" },
   },
   {
