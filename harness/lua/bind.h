@@ -9,6 +9,7 @@
 #include <lualib.h>
 
 #include "harness/engine/model.h"
+#include "harness/train/evaluate.h"
 #include "harness/train/task.h"
 
 /* A new state with the standard libraries, longhaul.core and the embedded Lua files preloaded. NULL
@@ -61,6 +62,9 @@ const lh_lua_options *lh_lua_options_at(lua_State *lua, int index, const char *k
 
 /* Field `name` of the table at `index` as options of that kind; left on the stack. */
 const lh_lua_options *lh_lua_options_field(lua_State *lua, int index, const char *name);
+
+/* Pushes a table {tokens, bytes, words}. */
+void lh_lua_push_split_size(lua_State *lua, const lh_split_size *size);
 
 /* Pushes an array of {name, type, meaning, default, minimum, maximum, choices}. */
 void lh_lua_push_tables(lua_State *lua, const lh_option_table *tables);

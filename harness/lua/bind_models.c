@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "datasets/text/corpus_class.h"
-#include "harness/engine/clock.h"
 #include "harness/engine/nearest_name.h"
 #include "harness/engine/plugin.h"
 #include "harness/engine/state.h"
@@ -285,37 +284,28 @@ static int task_info(lua_State *lua) {
     return 1;
 }
 
-/* Tokens of the batches of a pass over a split, of so many seconds of reading at most. */
-static lh_status count_tokens(const lh_task *task, const lh_model_setup *setup, lh_split split,
-                              int64_t *tokens) {
+/* Of so many seconds of reading at most. */
+static lh_status measure(const lh_task *task, const lh_model_setup *setup, lh_split split,
+                         lh_split_size *out) {
     static const double most_seconds = 2.0;
-    const double stop = lh_clock_seconds() + most_seconds;
-    lh_host_batch host = {0};
-    *tokens = 0;
     LH_TRY(lh_task_check_split(task, setup, split));
-    LH_TRY(task->class->evaluate_begin(task->instance, split));
-    do {
-        LH_TRY(task->class->evaluate_batch(task->instance, &host));
-        *tokens += host.rows * host.length;
-    } while (host.rows > 0 && lh_clock_seconds() < stop);
-    return LH_OK;
+    return lh_task_measure_split(task, split, most_seconds, out);
 }
 
-/* task_passes(options of a task) -> tokens that a pass over the validation split reads, and one
- * over the test split, in batches as models see them. Fails where one would have nothing to
- * predict. */
+/* task_passes(options of a task) -> of a pass over the validation split, then of one over the test
+ * split, what lh_lua_push_split_size says. Fails where one would have nothing to predict. */
 static int task_passes(lua_State *lua) {
     const lh_lua_options *o = lh_lua_options_at(lua, 1, "task");
     lh_task *task = NULL;
     lh_model_setup setup = {0};
-    int64_t valid = 0, test = 0;
+    lh_split_size valid = {0}, test = {0};
     lh_lua_check(lua, lh_task_create(o->task, o->values, 1, &setup, &task));
-    lh_status status = count_tokens(task, &setup, LH_VALID, &valid);
-    if (status == LH_OK) status = count_tokens(task, &setup, LH_TEST, &test);
+    lh_status status = measure(task, &setup, LH_VALID, &valid);
+    if (status == LH_OK) status = measure(task, &setup, LH_TEST, &test);
     lh_task_destroy(task);
     lh_lua_check(lua, status);
-    lua_pushinteger(lua, valid);
-    lua_pushinteger(lua, test);
+    lh_lua_push_split_size(lua, &valid);
+    lh_lua_push_split_size(lua, &test);
     return 2;
 }
 

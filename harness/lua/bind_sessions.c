@@ -205,6 +205,26 @@ static int session_check_split(lua_State *lua) {
     return 0;
 }
 
+void lh_lua_push_split_size(lua_State *lua, const lh_split_size *size) {
+    lua_createtable(lua, 0, 3);
+    lua_pushinteger(lua, size->tokens);
+    lua_setfield(lua, -2, "tokens");
+    lua_pushnumber(lua, size->bytes);
+    lua_setfield(lua, -2, "bytes");
+    lua_pushnumber(lua, size->words);
+    lua_setfield(lua, -2, "words");
+}
+
+/* session:measure_split("valid" or "test") -> what lh_lua_push_split_size says of all of it. */
+static int session_measure_split(lua_State *lua) {
+    const lh_session *session = session_at(lua, 1);
+    const lh_split split = (lh_split)luaL_checkoption(lua, 2, NULL, lh_split_names);
+    lh_split_size size = {0};
+    lh_lua_check(lua, lh_session_measure_split(session, split, &size));
+    lh_lua_push_split_size(lua, &size);
+    return 1;
+}
+
 /* Whether a row's document fills its first `length` places. */
 static bool is_full(const lh_host_batch *host, int64_t row, int64_t length) {
     for (int64_t t = 0; t < length; ++t)
@@ -381,6 +401,7 @@ static int time_steps(lua_State *lua) {
 static const luaL_Reg methods[] = {{"train", session_train},
                                    {"evaluate", session_evaluate},
                                    {"check_split", session_check_split},
+                                   {"measure_split", session_measure_split},
                                    {"passages", session_passages},
                                    {"inference_memory", session_inference_memory},
                                    {"context", session_context},

@@ -1,6 +1,7 @@
 -- What runs will take before they are run: seconds and bytes of each. A step that was trained here
 -- with the same model and task says best what one takes; then a probe of such a row (probes.lua);
 -- then the FLOPs of the model at the rate of those of its size that are known.
+local choice = require "longhaul.run.choice"
 local core = require "longhaul.core"
 local identity = require "longhaul.run.identity"
 local probes = require "longhaul.run.probes"
@@ -76,7 +77,7 @@ local function passes_of(task)
   local key = task.name .. "\n" .. task.text
   if not passes[key] then
     local valid, test = core.task_passes(task.options)
-    passes[key] = { valid = valid, test = test }
+    passes[key] = { valid = valid.tokens, test = test.tokens, sizes = valid }
   end
   return passes[key]
 end
@@ -121,6 +122,7 @@ end
 -- Seconds of a step and of a pass over a batch, of opening, bytes, and by what they are known.
 local function costs_of(self, run)
   local row, info = run.row, identity.task_info(run.row.task)
+  choice.check(row, function() return passes_of(row.task).sizes end)
   local model = core.describe(row.model.options, info, info.length)
   local tokens = info.rows * info.length
   local threads = self.settings.threads(row)

@@ -30,6 +30,7 @@ local both, watched, test_alone = { "test", "valid" }, { "test", "watched", "val
 --           has a value), "same" (all agree), "max"
 --   grouped scored for each group of a task as well
 --   of      "tokens" or "vectors": scored by tasks alone that predict those
+--   over    "bytes" or "words" of the raw text that it is over
 --   curve   the columns of a curve that hold it: of the training loss, of the validation split
 -- A metric scored without `splits` is printed by `longhaul eval` alone.
 local lines = {
@@ -55,12 +56,14 @@ local lines = {
   { "bits_per_token", "bits/token", unit = "bit", digits = 3, better = "min", of = "tokens", splits = both,
     curve = { train = "loss_bits", valid = "valid_bits" },
     says = "mean cross-entropy of a predicted token" },
-  { "bits_per_byte", "bits/byte", unit = "bit", digits = 3, better = "min", of = "tokens", splits = both,
+  { "bits_per_byte", "bits/byte", unit = "bit", digits = 3, better = "min", of = "tokens", over = "bytes",
+    splits = both,
     says = "the cross-entropy of all predictions over the bytes of the raw text; empty where words, or "
       .. "a twentieth of a document's bytes, are <unk>, whose spelling nothing pays for" },
   { "perplexity", "perplexity", digits = 2, better = "min", of = "tokens", splits = both,
     says = "2^bits_per_token" },
-  { "word_perplexity", "word perplexity", digits = 2, better = "min", of = "tokens", splits = both,
+  { "word_perplexity", "word perplexity", digits = 2, better = "min", of = "tokens", over = "words",
+    splits = both,
     says = "2^(bits per word of the raw text); empty where bits_per_byte is" },
   { "accuracy", "accuracy", digits = 3, better = "max", most = 1, splits = watched, grouped = true,
     curve = { valid = "valid_accuracy" },
@@ -341,6 +344,17 @@ function metrics.never(task, name)
   end
   if not line.of or line.of == (predicts[task] or line.of) then return nil end
   return ("task %s predicts %s, and '%s' is of %s"):format(task, predicts[task], name, line.of)
+end
+
+--- Why those of the validation split do not give it, where it is over a size of the raw text, by the
+--- function `sizes` -> { bytes =, words = }: those of tokens that do not spell their text are no numbers.
+function metrics.sizeless(name, sizes)
+  local over = line_of(name).over
+  local size = over and sizes()[over] or math.huge
+  if size > 0 then return nil end
+  if size == 0 then return ("'%s' is over the %s of a text, and this task predicts none"):format(name, over) end
+  return ("'%s' is over the %s of the text, but its tokens do not spell all of the validation split: "
+    .. "<unk> stands for what nothing pays for"):format(name, over)
 end
 
 --- Fails when an evaluation gave a number that is in no line above; gives the values back.

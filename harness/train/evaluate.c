@@ -1,6 +1,7 @@
 /* Passes over a split without a gradient, and the metrics that come of their sums. */
 #include "harness/train/evaluate.h"
 
+#include "harness/engine/clock.h"
 #include "harness/ops/ops.h"
 #include "harness/train/adapter_pass.h"
 #include "harness/train/interrupt.h"
@@ -232,6 +233,25 @@ lh_status lh_task_check_split(const lh_task *task, const lh_model_setup *setup, 
 
 lh_status lh_session_check_split(const lh_session *session, lh_split split) {
     return lh_task_check_split(session->task, &session->setup, split);
+}
+
+lh_status lh_task_measure_split(const lh_task *task, lh_split split, double seconds,
+                                lh_split_size *out) {
+    const double stop = lh_clock_seconds() + seconds;
+    lh_host_batch host = {0};
+    *out = (lh_split_size){0};
+    LH_TRY(task->class->evaluate_begin(task->instance, split));
+    do {
+        LH_TRY(task->class->evaluate_batch(task->instance, &host));
+        out->tokens += host.rows * host.length;
+        out->bytes += host.predicted_bytes;
+        out->words += host.predicted_words;
+    } while (host.rows > 0 && lh_clock_seconds() < stop);
+    return LH_OK;
+}
+
+lh_status lh_session_measure_split(const lh_session *session, lh_split split, lh_split_size *out) {
+    return lh_task_measure_split(session->task, split, INFINITY, out);
 }
 
 void lh_session_watch_evaluations(lh_session *session, lh_evaluation_observer observer,

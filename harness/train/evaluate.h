@@ -20,6 +20,18 @@ lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *o
 lh_status lh_session_check_split(const lh_session *session, lh_split split);
 lh_status lh_task_check_split(const lh_task *task, const lh_model_setup *setup, lh_split split);
 
+/* What a pass over a split reads: tokens in batches as models see them, and the bytes and words of
+ * the raw text behind those that are predicted (lh_host_batch). */
+typedef struct lh_split_size {
+    int64_t tokens;
+    double bytes, words;
+} lh_split_size;
+
+/* Reads a split, no longer than so many seconds. */
+lh_status lh_task_measure_split(const lh_task *task, lh_split split, double seconds,
+                                lh_split_size *out);
+lh_status lh_session_measure_split(const lh_session *session, lh_split split, lh_split_size *out);
+
 /* Every evaluation of the session from now on tells `observer`; NULL: nobody. */
 void lh_session_watch_evaluations(lh_session *session, lh_evaluation_observer observer,
                                   void *context);

@@ -83,8 +83,9 @@ static lh_status judge(lh_session *session, lh_progress *progress) {
     const double loss = isnan(bits) ? lh_metrics_get(valid, "mse") : bits;
     const double metric = name != NULL ? lh_metrics_get(valid, name) : nan("");
     if (name != NULL && isnan(metric))
-        return lh_fail(LH_EOPTION, "train: keep_best=%s, but evaluations of task %s do not give it",
-                       name, session->task->class->name);
+        return lh_fail(LH_EOPTION,
+                       "train: keep_best=%s, but this evaluation of task %s did not give it", name,
+                       session->task->class->name);
     progress->is_best =
         lh_evaluations_add(&session->record.evaluations, session->keep_rule, loss, metric);
     return LH_OK;

@@ -28,6 +28,10 @@ train=("$longhaul" train --model lstm --options 'hidden=8 width=8' --train 'step
 succeeds "on the command line an apostrophe in a word is a letter" "bits_per_token" "${train[@]}" \
     --task-options "name=$scratch/it's segment=8 batch=1"
 fails 1 "and an option behind it is checked" "did you mean 'segment'?" "${train[@]}" --task-options "name=$scratch/it's segmnet=8"
+fails 1 "what chooses by a size that tokens do not tell is refused before training" \
+    "keep_best: 'valid_bits_per_byte' is over the bytes of the text, but its tokens do not spell all" \
+    "$longhaul" train --model lstm --options 'hidden=8 width=8' --train 'steps=2 warmup=1 evaluate_every=1 keep_best=bits_per_byte' \
+    --task-options "name=generate:books documents=20 document_bytes=1000 tokens=words:train:50 segment=8 batch=1"
 fails 1 "a quote that is not closed is an error" "option 'name' has a quote that is not closed" "${train[@]}" --task-options "name='$scratch segment=8"
 
 cat >"$scratch/script.lua" <<'LUA'

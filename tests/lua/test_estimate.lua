@@ -53,6 +53,23 @@ local function expected_of(rows, more)
   return runs
 end
 
+t.test("what chooses by a size that the tokens do not tell is refused", function()
+  local words = lh.tasks.language_model {
+    lh.data.text { "generate:books", documents = 4, document_bytes = 2000, tokens = "words:train:50" },
+    segment = 64, batch = 2,
+  }
+  local kept = lh.train { steps = 10, evaluate_every = 5, keep_best = "bits_per_byte" }
+  local by = { label = "trial", tune = lh.tune { rate = { 0.1, 0.3 }, by = "valid_word_perplexity" } }
+  local runs = expected_of {
+    row_of("kept", { task = words, train = kept }), row_of("trial", { task = words, tried_for = by }),
+    row_of("spelled", { train = kept, tried_for = by }), row_of("loss", { task = words }),
+  }
+  t.contains(runs[1].refusal, "keep_best: 'valid_bits_per_byte' is over the bytes of the text, but its tokens do not")
+  t.contains(runs[2].refusal, "tune: 'valid_word_perplexity' is over the words of the text, but its tokens do not")
+  t.equal(runs[3].refusal, nil)
+  t.equal(runs[4].refusal, nil)
+end)
+
 t.test("by FLOPs alone: time grows with steps, memory is unknown", function()
   local runs = expected_of { row_of "a", row_of("a", { train = lh.train { steps = 1010 } }) }
   local short, long = runs[1].expected, runs[2].expected

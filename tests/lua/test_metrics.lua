@@ -357,15 +357,16 @@ end)
 
 t.test("and keeps the end that the registry calls better", function()
   local function run(by, task)
-    local bench = lh.experiment("kept-" .. by)
+    local name = ("kept-%s-%s"):format(by, task and task.text:match "tokens=(%a+)" or "")
+    local bench = lh.experiment(name)
     bench:row { "r", dataset = "books", task = task or examples.language_model[2], model = recurrent,
       train = lh.train {
       steps = 30, optimizer = "sgd", momentum = 0, rate = 40, schedule = "constant", warmup = 0,
       clip = 1, evaluate_every = 1,
       log_every = 1, keep_best = by } }
     local failed = runner.run(bench, settings)
-    local row = store.at(folder, "kept-" .. by):rows()[1]
-    local points = failed == 0 and csv.read(store.at(folder, "kept-" .. by):curve(row.run_id)) or {}
+    local row = store.at(folder, name):rows()[1]
+    local points = failed == 0 and csv.read(store.at(folder, name):curve(row.run_id)) or {}
     local least, highest, last = math.huge, -math.huge, points[#points]
     for _, point in ipairs(points) do
       least = math.min(least, tonumber(point.valid_bits))
@@ -383,7 +384,14 @@ t.test("and keeps the end that the registry calls better", function()
   row, _, highest = run "accuracy"
   t.near(tonumber(row.valid_accuracy), highest, 1e-12)
   t.contains(run("bits_per_byte", examples.recall[2]).error,
-    "keep_best=bits_per_byte, but evaluations of task recall do not give it")
+    "keep_best: 'valid_bits_per_byte' is over the bytes of a text, and this task predicts none")
+  local words = lh.tasks.language_model {
+    lh.data.text { "generate:books", documents = 20, document_bytes = 2000, tokens = "words:train:50" },
+    segment = 32, batch = 2,
+  }
+  local refused = run("word_perplexity", words)
+  t.contains(refused.error, "keep_best: 'valid_word_perplexity' is over the words of the text, but its tokens do")
+  t.equal(refused.step, "", "nothing is trained")
   t.fails(function() run "mae" end,
     "row: keep_best: task language_model predicts tokens, and 'valid_mae' is of vectors")
 end)

@@ -1,4 +1,5 @@
 -- train, eval, export, forward: one model at a time.
+local choice = require "longhaul.run.choice"
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
@@ -70,6 +71,9 @@ local function check_splits(session, values)
   local plan = core.options("train", "train", values.train or "")
   if plan:value "evaluate_every" > 0 then session:check_split "valid" end
   session:check_split "test"
+  choice.check_column("keep_best", metrics.column("valid", plan:value "keep_best"), function()
+    return session:measure_split "valid"
+  end)
 end
 
 local function interrupted(text, ...)
