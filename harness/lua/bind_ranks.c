@@ -49,8 +49,26 @@ static int sum_ranks(lua_State *lua) {
     return 1;
 }
 
+/* each_rank(number) -> the numbers of all ranks in their order, on every rank. */
+static int each_rank(lua_State *lua) {
+    lh_communicator *all = lh_ranks();
+    const int size = all != NULL ? all->size : 1, rank = all != NULL ? all->rank : 0;
+    const double own = luaL_checknumber(lua, 1);
+    double *number = lua_newuserdatauv(lua, (size_t)size * sizeof *number, 0);
+    for (int i = 0; i < size; ++i)
+        number[i] = i == rank ? own : 0.0;
+    lh_lua_check(lua, lh_ranks_sum(all, number, size));
+    lua_createtable(lua, size, 0);
+    for (int i = 0; i < size; ++i) {
+        lua_pushnumber(lua, number[i]);
+        lua_rawseti(lua, -2, i + 1);
+    }
+    return 1;
+}
+
 const luaL_Reg lh_lua_ranks[] = {{"ranks", ranks},
                                  {"share_text", share_text},
                                  {"any_rank", any_rank},
                                  {"sum_ranks", sum_ranks},
+                                 {"each_rank", each_rank},
                                  {NULL, NULL}};

@@ -38,11 +38,7 @@ function ranks.together(f, ...)
 end
 
 --- The number of each rank, in their order, on every rank.
-function ranks.each(number)
-  local all = {}
-  for i = 1, ranks.size do all[i] = core.sum_ranks(i == ranks.rank + 1 and number or 0) end
-  return all
-end
+function ranks.each(number) return core.each_rank(number) end
 
 --- Whether each rank says the same text as this one, in their order; on every rank.
 function ranks.alike(text)

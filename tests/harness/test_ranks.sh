@@ -178,6 +178,8 @@ local most = -math.huge
 for _, spent in ipairs(ranks.each(after - before)) do most = math.max(most, spent) end
 if ranks.first then print(most < 0.5 and "they rest" or ("one took %.2f s"):format(most)) end
 LUA
+echo 'local r = require "longhaul.run.ranks"; print(table.concat(r.each(r.rank + 0.5), " "), r.near())' >"$scratch/each.lua"
+succeeds "each knows the others' numbers" $'0.5 1.5 2.5\t3' on_ranks 3 lua "$scratch/each.lua"
 succeeds "who waits long leaves the processors alone" "they rest" on_ranks 3 lua "$scratch/alone.lua"
 export XDG_CACHE_HOME=$scratch/cache
 fails 1 "no size is so fast, on any rank" "comes no nearer" run sized 2 matched --no-timing
