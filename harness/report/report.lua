@@ -119,9 +119,8 @@ end
 --- Makes all views of an experiment and prints its tables and the paths of the files.
 function report.all(experiment, settings)
   local measured = results.of(experiment, settings)
-  local paths = #experiment.rows > 0
-    and { settings.results .. "/" .. experiment.runs .. "/runs.csv" }
-    or {}
+  local runs_file = store.under(settings, experiment.runs).file
+  local paths = #experiment.rows > 0 and core.exists(runs_file) and { runs_file } or {}
   for _, path in ipairs(report.tables(experiment, settings, measured)) do paths[#paths + 1] = path end
   for _, path in ipairs(report.fits(experiment, settings, measured)) do paths[#paths + 1] = path end
   for _, path in ipairs(report.moments(experiment, settings, measured)) do paths[#paths + 1] = path end

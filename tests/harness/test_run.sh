@@ -135,6 +135,9 @@ fails 1 "a row without data is named with its line" "gone.lua:8: row \"long\" (n
 fails 1 "by workers, too, once" "2 runs failed" gone --jobs 2
 fails 1 "as what stops all, if asked" "gone.lua:8: row \"long\"" gone --fail-fast
 succeeds "the others are trained" "done done" column "$scratch/gone/sweep/runs.csv" status ' '
+fails 1 "where all are, nothing is written" "nothing is written" \
+    "$longhaul" run "$scratch/gone.lua" --scale smoke --results "$scratch/empty" --only long
+quietly 1 "and no file is named" grep runs.csv <("$longhaul" run "$scratch/gone.lua" --scale smoke --results "$scratch/empty" --only long 2>/dev/null)
 
 # kill -9 again and again, then to the end: the same figures as without.
 "$longhaul" run "$scratch/slow.lua" --scale smoke --results "$scratch/calm" --no-timing 2>/dev/null >&2
