@@ -148,6 +148,26 @@ function plan.refusal_of(run)
   return ("%s: row \"%s\" (%s): %s"):format(run.row.line, run.row.label, run.row.dataset, run.refusal)
 end
 
+--- The same of several runs, those of one line that are refused for one reason together: "a.lua:3: 5 rows,
+--- "XL:512" (arxiv) and 4 more: no tokenizer model ...".
+function plan.refusals(runs)
+  local texts, alike, counted = {}, {}, {}
+  for _, run in ipairs(runs) do
+    local key = run.row.line .. "\n" .. run.refusal
+    alike[key] = alike[key] or { first = run, rows = 0 }
+    if alike[key].rows == 0 then texts[#texts + 1] = alike[key] end
+    if not counted[run.row] then alike[key].rows = alike[key].rows + 1 end
+    counted[run.row] = true
+  end
+  for i, group in ipairs(texts) do
+    local run = group.first
+    texts[i] = group.rows == 1 and plan.refusal_of(run)
+      or ("%s: %d rows, \"%s\" (%s) and %d more: %s"):format(run.row.line, group.rows, run.row.label,
+        run.row.dataset, group.rows - 1, run.refusal)
+  end
+  return texts
+end
+
 --- The first runs of the rows with these labels, label by label, with their identities, unless they
 --- are refused, or are not trained since their trials have not told with which options.
 function plan.first(experiment, labels, settings)

@@ -190,14 +190,12 @@ local function side_by_side(left, sweep, needs)
   }
 end
 
--- Gives what runs share its identity, on every rank or on none; who cannot have one is told once.
+-- Gives what runs share its identity, on every rank or on none.
 local function identify(run, fail_fast)
   if run.identity or run.refusal then return end
   local good = plan.identify(run.shared)
   if core.any_rank(not good) and good then run.shared.refusal = "refused on another rank" end
-  if not run.refusal then return end
-  if fail_fast then error(plan.refusal_of(run), 0) end
-  if ranks.first then io.stderr:write(("refused: %s\n"):format(plan.refusal_of(run))) end
+  if run.refusal and fail_fast then error(plan.refusal_of(run), 0) end
 end
 
 -- The places of the plan that are meant, whose runs get their identities; then the runs that are
@@ -215,6 +213,9 @@ local function places_of(runs, settings, left_out)
       identify(run, settings.fail_fast)
       table.insert(run.refusal and refused or places, run.refusal and run or i)
     end
+  end
+  for _, text in ipairs(ranks.first and plan.refusals(refused) or {}) do
+    io.stderr:write(("refused: %s\n"):format(text))
   end
   return places, refused
 end

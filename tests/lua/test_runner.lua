@@ -301,6 +301,22 @@ t.test("samples that could not be written are refused before any training", func
   end
 end)
 
+t.test("rows of one line that are refused for one reason are told together", function()
+  local bench = load [[
+    local nowhere = lh.tasks.language_model { lh.data.text { "files:nowhere" }, segment = 16, batch = 2 }
+    for width = 8, 24, 8 do
+      size.width = width
+      bench:row { "width " .. width, model = lh.models.gpt2(size), task = nowhere, train = none, seeds = 2 }
+    end
+    bench:row { "odd", model = lh.models.gpt2(size), task = nowhere, train = none }]]
+  local runs = plan.of(bench, settings)
+  for _, run in ipairs(runs) do plan.identify(run.shared) end
+  local texts = plan.refusals(runs)
+  t.equal(#texts, 2)
+  t.contains(texts[1], '3 rows, "width 8" (files:nowhere) and 2 more: task language_model: no data')
+  t.equal(texts[2], plan.refusal_of(runs[4]))
+end)
+
 t.test("a split with nothing to predict is refused before any training", function()
   local bench = load [[
     bench:row { "unread", model = lh.models.gpt2(size), train = lh.train { steps = 6, warmup = 1 },

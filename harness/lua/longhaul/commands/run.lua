@@ -254,17 +254,15 @@ local function add_memory(run, settings, all)
   all.refused[text] = true
 end
 
--- Shows a plan; adds to `all`: runs, those that are over, seconds ahead, the most bytes, refusals, and
--- how many are known by what.
+-- Shows a plan; adds to `all`: runs, those that are over, seconds ahead, the most bytes, those refused, those
+-- too large (refusals), and how many are known by what.
 local function show_plan(experiment, settings, all)
   experiment:baselines()
   local runs, seconds = outlook.of(experiment, settings)
   all.seconds = all.seconds + seconds
   for _, run in ipairs(runs) do
     if run.refusal then
-      local text = plan.refusal_of(run)
-      if not all.refused[text] then table.insert(all.refusals, text) end
-      all.refused[text] = true
+      table.insert(all.refused_runs, run)
     else
       show_run(run)
       local is_over = finished.is_over(run.state)
@@ -299,7 +297,9 @@ local function show_total(all, settings, machine)
   if all.load > 0 then
     print(("others used %.1f processors while rows were tried: on the idle machine it is less"):format(all.load))
   end
-  for _, text in ipairs(all.refusals) do fold.print("refused: " .. text) end
+  for _, texts in ipairs { plan.refusals(all.refused_runs), all.refusals } do
+    for _, text in ipairs(texts) do fold.print("refused: " .. text) end
+  end
 end
 
 -- What its charts and its rows need first, the rounds of trials one after the other, then itself.
@@ -313,11 +313,11 @@ end
 local function dry_run(values, rest)
   local experiment, settings = load_script(values, rest)
   settings.jobs = jobs_of(values)
-  local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refusals = {}, refused = {}, by = {}, load = 0,
-    unknown = 0 }
+  local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refused_runs = {}, refusals = {}, refused = {}, by = {},
+    load = 0, unknown = 0 }
   show_plans(experiment, settings, all)
   show_total(all, settings, core.machine())
-  return #all.refusals > 0 and command.failed or command.ok
+  return #all.refusals + #all.refused_runs > 0 and command.failed or command.ok
 end
 
 -- ---- what was run ----
