@@ -1,15 +1,15 @@
 /* The options of a corpus, each bound to its field. */
 #include "datasets/text/corpus_config.h"
 
+#include "datasets/tokens/tokenizer.h"
+
 const lh_option lh_corpus_config_options[] = {
     LH_TEXT("name", lh_corpus_config, name, "books",
             "books, latex, code, generate:KIND, plugin:NAME, a name that `longhaul data list` "
             "shows, or a "
             "folder or a file of JSON lines with a slash in its path"),
     LH_TEXT("tokens", lh_corpus_config, tokens, "bytes",
-            "tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:FILE.model, "
-            "sentencepiece:NAME, sentencepiece:train:SIZE, words:FILE, words:train:SIZE; "
-            ":NAME+NAME behind SIZE: trained on those"),
+            "tokenizer: " LH_TOKENIZERS "; :NAME+NAME behind SIZE: trained on those corpora"),
     LH_INTEGER("documents", lh_corpus_config, documents, 200, 1, 1e7,
                "generator: documents to train on"),
     LH_INTEGER("document_bytes", lh_corpus_config, document_bytes, 32768, 256, 1e9,

@@ -52,11 +52,8 @@ static const char *missing_library(const char *name) {
 lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
     const lh_tokenizer_class *class = find_class(name);
     if (class == NULL) {
-        return lh_fail(LH_EOPTION,
-                       "no tokenizer '%s'; there are: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, "
-                       "sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE, "
-                       "subwords:NAME, words:FILE, words:train:SIZE%s",
-                       name, missing_library(name));
+        return lh_fail(LH_EOPTION, "no tokenizer '%s'; there are: " LH_TOKENIZERS "%s", name,
+                       missing_library(name));
     }
     lh_tokenizer *tokenizer = lh_allocate_zeroed(1, sizeof *tokenizer);
     if (tokenizer == NULL) return LH_EMEMORY;

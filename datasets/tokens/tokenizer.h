@@ -10,6 +10,11 @@
  * each kind's output and fails until then. */
 enum { LH_TOKENS_VERSION = 1 };
 
+/* Every kind that there is, for messages and helps; docs/lua.md says what each of them is. */
+#define LH_TOKENIZERS                                                                              \
+    "bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:NAME, sentencepiece:FILE.model, "  \
+    "sentencepiece:train:SIZE, subwords:NAME, words:FILE, words:train:SIZE"
+
 typedef struct lh_tokenizer lh_tokenizer;
 
 /* What is shown one text after the other. */

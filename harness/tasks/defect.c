@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "datasets/text/defects.h"
+#include "datasets/tokens/tokenizer.h"
 #include "harness/tasks/order.h"
 
 /* As CodeT5's released code has both: the answer is written, "false" or "true" between begin and
@@ -216,7 +217,7 @@ static const lh_option defect_options[] = {
             "a data folder, or one with a slash in its path, with train.jsonl, valid.jsonl, "
             "test.jsonl"),
     LH_TEXT("tokens", defect, vocabulary, "bytes",
-            "tokenizer: bpe:codet5 as published, bytes, bpe:NAME, bpe:train:SIZE ..."),
+            "tokenizer: bpe:codet5 as published; " LH_TOKENIZERS),
     LH_INTEGER("source_length", defect, source_length, 512, 3, 1e6,
                "tokens of a function, its begin and end included; longer ones are cut"),
     LH_INTEGER("batch", defect, rows, 32, 1, 1e6, "functions of a batch (B)"),

@@ -18,6 +18,14 @@ for script in "$scratch"/*.lua; do
     succeeds "${script##*/} runs" "table.csv" \
         "$LONGHAUL_BIN" run "$script" --scale smoke --results "$scratch/results$found"
 done
+# The reference has every kind of tokens that `describe` lists, and that the message about a wrong one does.
+"$LONGHAUL_BIN" describe language_model | grep -o 'tokenizer: [^;]*' | sed 's/tokenizer: //; s/, /\n/g' >"$scratch/kinds"
+"$LONGHAUL_BIN" tokenize --tokens letters docs/lua.md 2>&1 | grep -o 'there are: .*' | sed 's/there are: //; s/, /\n/g' >"$scratch/told"
+quietly 0 "one list of tokenizers" cmp "$scratch/kinds" "$scratch/told"
+quietly 0 "which is not empty" test "$(wc -l <"$scratch/kinds")" -ge 9
+while read -r kind; do
+    quietly 0 "the reference has $kind" grep -qF "\`$kind\`" docs/lua.md
+done <"$scratch/kinds"
 # Every figure in the documents, and the overviews of the reference runs, are what the committed tables say.
 succeeds "figures in documents" "as the tables say" "$LONGHAUL_BIN" lua scripts/figures-in-docs.lua
 longhaul=$(realpath "$LONGHAUL_BIN")

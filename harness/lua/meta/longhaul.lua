@@ -550,7 +550,7 @@
 ---@field evaluate_batches? integer # batches after which an evaluation ends; 0: at the end of the documents (default 0)
 ---@field subsequences? "none"|"disjoint"|"quarter"|"streams" # join the documents; read every segment by itself (disjoint ones, or in training one at every quarter of a segment), or in each row of a batch its part from end to end (streams) (default none)
 ---@field name? string # books, latex, code, generate:KIND, plugin:NAME, a name that `longhaul data list` shows, or a folder or a file of JSON lines with a slash in its path (default books)
----@field tokens? string # tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE, words:FILE, words:train:SIZE; :NAME+NAME behind SIZE: trained on those (default bytes)
+---@field tokens? string # tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:NAME, sentencepiece:FILE.model, sentencepiece:train:SIZE, subwords:NAME, words:FILE, words:train:SIZE; :NAME+NAME behind SIZE: trained on those corpora (default bytes)
 ---@field documents? integer # generator: documents to train on (default 200)
 ---@field document_bytes? integer # generator: size of a document (default 32768)
 ---@field split_bytes? integer # cut longer documents into pieces of this size, documents of their own; 0: whole (default 0)
@@ -657,7 +657,7 @@
 
 ---@class longhaul.tasks.defect: { [1]: longhaul.corpus }
 ---@field name? string # a data folder, or one with a slash in its path, with train.jsonl, valid.jsonl, test.jsonl (default devign)
----@field tokens? string # tokenizer: bpe:codet5 as published, bytes, bpe:NAME, bpe:train:SIZE ... (default bytes)
+---@field tokens? string # tokenizer: bpe:codet5 as published; bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:NAME, sentencepiece:FILE.model, sentencepiece:train:SIZE, subwords:NAME, words:FILE, words:train:SIZE (default bytes)
 ---@field source_length? integer # tokens of a function, its begin and end included; longer ones are cut (default 512)
 ---@field batch? integer # functions of a batch (B) (default 32)
 ---@field head? "generation"|"classification" # write "true" or "false", or classify the decoder's last state (default generation)
