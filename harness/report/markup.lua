@@ -20,12 +20,14 @@ local function add_line(lines, fields)
   lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |"
 end
 
--- A pipe table with paper, here and difference per column.
+-- A pipe table with paper, here and difference per column, or what is here alone.
 local function add_block(lines, made, block)
   local head, rule = { "row" }, { "---" }
   for _, c in ipairs(block) do
-    for _, part in ipairs(tables.parts(made.columns[c])) do
-      head[#head + 1] = quote.markdown(tables.block_heading(block, made.columns[c])) .. ": " .. part
+    local heading = quote.markdown(tables.block_heading(block, made.columns[c]))
+    local parts = tables.parts(made.columns[c])
+    for _, part in ipairs(parts) do
+      head[#head + 1] = #parts > 1 and heading .. ": " .. part or heading
       rule[#rule + 1] = "--:"
     end
   end
@@ -60,8 +62,8 @@ end
 
 local escape = quote.html
 
--- Columns above, what of them is shown below.
-local function html_head(made, block)
+-- Columns above, what of them is shown below where there is more than what is here.
+local function html_head(made, block, printed)
   local top, below = { "" }, { "row" }
   for _, c in ipairs(block) do
     local parts = tables.parts(made.columns[c])
@@ -70,7 +72,9 @@ local function html_head(made, block)
       below[#below + 1] = { part, class = i == 1 and "group " .. part or part }
     end
   end
-  return { top, below }
+  if printed then return { top, below } end
+  top[1] = "row"
+  return { top }
 end
 
 -- The cells of a column; they are sorted by the numbers behind the texts.
@@ -90,11 +94,10 @@ local function html_block(made, block)
     rows[r] = { row.label }
     for _, c in ipairs(block) do add_cells(rows[r], made.columns[c], row.cells[c]) end
   end
-  local printed = false
-  for _, c in ipairs(block) do printed = printed or made.columns[c].printed ~= nil end
+  local printed = tables.any_printed(made, block)
   local what = printed and "published (paper) beside measured (here)" or "measured here"
   return page.table {
-    caption = block.title and ("%s: %s"):format(block.title, what) or what, head = html_head(made, block),
+    caption = block.title and ("%s: %s"):format(block.title, what) or what, head = html_head(made, block, printed),
     label = block.title and ("%s, %s"):format(made.title, block.title) or made.title, rows = rows,
   }
 end
@@ -116,21 +119,26 @@ end
 
 local function latex_bold(text) return ("\\textbf{%s}"):format(text) end
 
---- A tabular for the booktabs package, with its notes below.
-function markup.latex(made)
-  local top, below, letters = { "" }, { "row" }, {}
-  for _, column in ipairs(made.columns) do
+-- Columns above, what of them is shown below where there is more than what is here.
+local function latex_head(made)
+  local top, below, letters, all = { "" }, { "" }, {}, {}
+  for c, column in ipairs(made.columns) do
     local parts = tables.parts(column)
-    local heading = quote.latex(tables.heading(column))
-    top[#top + 1] = ("\\multicolumn{%d}{c}{%s}"):format(#parts, heading)
-    for _, part in ipairs(parts) do below[#below + 1] = part end
+    all[c] = c
+    top[#top + 1] = ("\\multicolumn{%d}{c}{%s}"):format(#parts, quote.latex(tables.heading(column)))
+    table.move(parts, 1, #parts, #below + 1, below)
     letters[#letters + 1] = ("r"):rep(#parts)
   end
-  local lines = {
-    "% needs \\usepackage{booktabs}", ("\\begin{tabular}{l%s}"):format(table.concat(letters)),
-    "\\toprule", table.concat(top, " & ") .. " \\\\", table.concat(below, " & ") .. " \\\\",
-    "\\midrule",
-  }
+  local lines = { ("\\begin{tabular}{l%s}"):format(table.concat(letters)), "\\toprule" }
+  lines[#lines + 1] = table.concat(top, " & ") .. " \\\\"
+  if tables.any_printed(made, all) then lines[#lines + 1] = table.concat(below, " & ") .. " \\\\" end
+  return lines
+end
+
+--- A tabular for the booktabs package; its notes are comments, from which a caption may be written.
+function markup.latex(made)
+  local lines = { "% needs \\usepackage{booktabs}", table.unpack(latex_head(made)) }
+  lines[#lines + 1] = "\\midrule"
   for _, row in ipairs(made.rows) do
     local fields = { quote.latex(row.label) }
     for c, column in ipairs(made.columns) do
@@ -143,10 +151,8 @@ function markup.latex(made)
   end
   lines[#lines + 1] = "\\bottomrule"
   lines[#lines + 1] = "\\end{tabular}"
-  lines[#lines + 1] = "\\par\\smallskip"
   for _, note in ipairs(tables.notes(made)) do
-    lines[#lines + 1] = ("{\\footnotesize %s\\par}"):format(
-      quote.latex((note:gsub("is marked %*", "is bold"))))
+    lines[#lines + 1] = "% " .. quote.line((note:gsub("is marked %*", "is bold")))
   end
   return table.concat(lines, "\n") .. "\n"
 end

@@ -351,6 +351,14 @@ function tables.parts(column)
   return column.printed and { "paper", "here", "diff" } or { "here" }
 end
 
+--- Whether the paper prints anything of these columns, so that paper and here are to be told apart.
+function tables.any_printed(made, columns)
+  for _, c in ipairs(columns) do
+    if made.columns[c].printed then return true end
+  end
+  return false
+end
+
 --- The three texts of a cell: published, measured with spread, deviation.
 function tables.texts(column, cell)
   local measured = metrics.text(column.metric, cell.measured)

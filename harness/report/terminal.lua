@@ -62,14 +62,23 @@ local function blocks_of(columns, label_size, width)
   return blocks
 end
 
+-- Whether a published value stands beside some column, so that paper and here are to be told apart.
+local function has_published(columns)
+  for _, column in ipairs(columns) do
+    if column.sizes[1] > 0 then return true end
+  end
+  return false
+end
+
 local function block_lines(made, block, label_size, lines)
+  local titled = has_published(block)
   local headings, titles = { (" "):rep(label_size) }, { (" "):rep(label_size) }
   for _, column in ipairs(block) do
     headings[#headings + 1] = right(column.heading .. " ", column.width)
     titles[#titles + 1] = joined(column, column.titles)
   end
   lines[#lines + 1] = table.concat(headings, gap)
-  lines[#lines + 1] = table.concat(titles, gap)
+  if titled then lines[#lines + 1] = table.concat(titles, gap) end
   lines[#lines + 1] = ("-"):rep(columns_in(lines[#lines]))
   for r, row in ipairs(made.rows) do
     local fields = { left(quote.line(row.label), label_size) }

@@ -54,10 +54,14 @@ local latex_characters = {
   [">"] = "\\textgreater{}", ["|"] = "\\textbar{}", ["`"] = "\\textasciigrave{}", ['"'] = "''",
 }
 
+-- A double quote before a word opens, any other closes; no visible text has this character.
+local opening = "\2"
+
 --- A text in a cell of a LaTeX table. The command before it (\\ or \midrule) would read a leading [
 --- or * as its own.
 function quote.latex(text)
-  text = quote.line(text):gsub(replacement, "?"):gsub('[\\{}&%%#_$~^<>|`"]', latex_characters)
+  text = quote.line(text):gsub(replacement, "?"):gsub('%f[^%s\0(%[{]"', opening)
+  text = text:gsub('[\\{}&%%#_$~^<>|`"]', latex_characters):gsub(opening, "\\textquotedblleft{}")
   return (text:gsub("^%s*[%[*]", "{}%0"):gsub("%-%-", "-{}-"):gsub("±", "$\\pm$"))
 end
 

@@ -213,6 +213,7 @@ t.test("LaTeX: no text is a command or an argument of the one before it", functi
   end
   t.equal(quote.latex "[a] & b", "{}[a] \\& b")
   t.equal(quote.latex "1 ± 2", "1 $\\pm$ 2")
+  t.equal(quote.latex '"a b" ("c") 5"', "\\textquotedblleft{}a b'' (\\textquotedblleft{}c'') 5''")
 end)
 
 t.test("names of files are plain and all different", function()

@@ -186,12 +186,17 @@ t.test("a wide table over several data sets has a part for each", function()
       status = name == "two" and "done" or "missing", reasons = {} }
   end
   local text = markup.markdown(made)
-  t.contains(text, "## one\n\n| row | MSE: here | MSE: here | MSE: here | MSE: here |\n")
+  t.contains(text, "## one\n\n| row | MSE | MSE | MSE | MSE |\n")
   t.contains(text, "| a | 1.000 | 3.000 | 5.000 | 7.000 |\n\n## two")
   t.contains(text, "| b | 9.000 | 9.000 | 9.000 |\n\n## of the model")
   t.contains(markup.html(made), "<caption>two: measured here</caption>")
   made.columns[8] = nil
-  t.contains(markup.markdown(made), "| row | one, MSE: here | two, MSE: here |")
+  t.contains(markup.markdown(made), "| row | one, MSE | two, MSE |")
+  for name, shown in pairs { terminal = terminal.format(made), html = markup.html(made), latex = markup.latex(made) } do
+    t.equal(shown:gsub("measured here", ""):find("here ", 1, true), nil, name)
+    t.equal(shown:find(">here<", 1, true), nil, name)
+  end
+  for line in markup.latex(made):match("\\end{tabular}\n(.*)"):gmatch "[^\n]+" do t.equal(line:sub(1, 2), "% ") end
 end)
 
 t.test("markup escapes what would be markup", function()
