@@ -4,6 +4,7 @@ local charts = "tests/lua/test_chart_values.lua tests/lua/test_charts.lua tests/
 return {
   {
     file = "harness/report/results.lua", tests = "tests/lua/test_results.lua " .. tables,
+    { "next(lacks) and infinite_seed(group, metric)", "false", "a mean is of the finite seeds alone" },
     { "if first.scale == scale and first.device == device then", "if first.device == device then", "scales are mixed in a table" },
     { "if first.scale == scale and first.device == device then", "if first.scale == scale then", "devices are mixed in a table" },
     { "local made = group_of(shown)", "local made = group_of(runs)", "runs of other configurations are pooled" },
@@ -28,9 +29,11 @@ return {
     { "best ~= nil and statuses.candidate(row.cells[index], most) == best", "best ~= nil", "every cell is marked as the best" },
   },
   {
-    file = "harness/report/cell_status.lua", tests = "tests/lua/test_results.lua",
+    file = "harness/report/cell_status.lua",
+    tests = "tests/lua/test_results.lua tests/lua/test_marks.lua tests/lua/test_best_at.lua",
     { "cell.busy or not is_of_today(cell)", "cell.busy", "stale cells are the best" },
     { "row.why ~= nil or ", "", "the survivors of divergence are the best" },
+    { "row.seeds < most", "false", "a mean of fewer seeds is the best" },
   },
   {
     file = "harness/report/published.lua", tests = "tests/lua/test_published.lua " .. tables,
@@ -181,6 +184,7 @@ return {
     file = "harness/report/best_at.lua", tests = "tests/lua/test_best_at.lua",
     { "by_seed[points.seed]", "by_seed[i]", "pairs by the order of the runs" },
     { "if seeds < statistics.fewest_seeds then return end", "", "one seed makes everything a tie" },
+    { "not entry.doubt and not entry.rounds", "not entry.doubt", "seconds of several rounds are ranked" },
   },
   {
     file = "harness/report/results.lua", tests = "tests/lua/test_evidence.lua tests/lua/test_cells.lua",
@@ -197,6 +201,7 @@ return {
     { "q1 = q1 ^ power, q3 = q3 ^ power", "q1 = q3 ^ power, q3 = q1 ^ power", "quartiles are swapped" },
     { 'metrics.better(metric) == "max" and -1 or 1)\n    return list', '1)\n    return list', "a rate has the quartiles of a time" },
     { "list[#list + 1] = base and factors(self.baseline, base, -1)", "", "a ratio ignores its baseline's quartiles" },
+    { "round = record.round", 'round = ""', "medians of two rounds are one" },
     { "base and factors(self.baseline, base, -1)", "base and factors(self.baseline, base, 1)",
       "a slower baseline makes a ratio larger" },
   },
