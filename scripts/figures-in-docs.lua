@@ -157,7 +157,7 @@ function known.differences(metric, row, other, list)
     lines[i] = { data[1], ("%+.3f%s"):format(mean, err and (" ± %.3f"):format(err) or ""),
       tostring(seeds) }
   end
-  return markdown({ "data", ("%s minus %s"):format(row, other), "seeds" }, lines)
+  return markdown({ "data", ("%s minus %s, ± standard error"):format(row, other), "seeds" }, lines)
 end
 
 -- A line of a table of models: a name, then a formatted number of each.

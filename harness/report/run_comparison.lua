@@ -92,13 +92,13 @@ local function by_seed(side, name)
   return values
 end
 
--- "+0.021 ± 0.004 over 3 seeds": b less a, seed by seed, with its standard error; nil for none.
+-- "+0.021 ± 0.004 (standard error) over 3 seeds": b less a, seed by seed; nil for none.
 local function paired(a, b, name)
   local list = statistics.paired(by_seed(b, name), by_seed(a, name))
   if #list == 0 then return nil end
   local mean, err = statistics.mean_error(list)
   if #list == 1 then return ("%s, one seed"):format(metrics.difference(name, mean)) end
-  return ("%s ± %s over %d seeds"):format(metrics.difference(name, mean),
+  return ("%s ± %s (standard error) over %d seeds"):format(metrics.difference(name, mean),
     metrics.text(name, err), #list)
 end
 

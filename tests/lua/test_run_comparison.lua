@@ -40,8 +40,8 @@ local function line_of(name)
 end
 
 t.test("what each seed has of its own is paired, a cost as a quality", function()
-  t.contains(line_of "bits_per_token", "+1.000 ± 0.000 over 2 seeds")
-  t.contains(line_of "wall_time_s", "+15s ± 5s over 2 seeds")
+  t.contains(line_of "bits_per_token", "+1.000 ± 0.000 (standard error) over 2 seeds")
+  t.contains(line_of "wall_time_s", "+15s ± 5s (standard error) over 2 seeds")
 end)
 
 t.test("what all seeds share is of the two runs", function()
