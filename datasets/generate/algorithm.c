@@ -2,8 +2,6 @@
  * kind uniformly, and draws again, kind and all, when that kind is impossible. */
 #include "datasets/generate/algorithm.h"
 
-#include <stdio.h>
-
 #include "harness/engine/draw.h"
 
 /* Symbols after the numbers. */
@@ -25,18 +23,6 @@ int64_t lh_algorithm_vocabulary(const lh_algorithm *rules) {
 
 int64_t lh_algorithm_longest(const lh_algorithm *rules) {
     return rules->statements * LONGEST_STATEMENT + 1;
-}
-
-const char *lh_algorithm_symbol(const lh_algorithm *rules, int32_t symbol) {
-    static const char *const operators[] = {"=", "++", "--", "print", "if",
-                                            "<", ">",  ":",  ";",     "END"};
-    static const char *const variables[] = {"x", "y", "z", "p", "r"};
-    static char number[24];
-    const int64_t after = symbol - rules->largest;
-    if (after >= OPERATORS) return variables[after - OPERATORS];
-    if (after >= 0) return operators[after];
-    (void)snprintf(number, sizeof number, "%d", symbol + 1);
-    return number;
 }
 
 /* ---- drawing and writing ---- */

@@ -9,8 +9,8 @@
 enum { LH_ALGORITHM_VERSION = 1 };
 
 /* Programs over a few variables, by the rules of the released generator; the label is what `print`
- * prints, at the end of its statement. Symbols: the numbers 1 .. largest, then operators, then
- * variables. */
+ * prints, at the end of its statement. Symbols: the numbers 1 .. largest, then = ++ -- print if < >
+ * : ; END, then the variables. */
 typedef struct lh_algorithm {
     int64_t variables, statements, largest;
 } lh_algorithm;
@@ -21,7 +21,5 @@ enum { LH_ALGORITHM_VARIABLES = 5 };
 int64_t lh_algorithm_vocabulary(const lh_algorithm *rules);
 int64_t lh_algorithm_longest(const lh_algorithm *rules);
 void lh_algorithm_write(const lh_algorithm *rules, lh_random_key key, lh_episode *out);
-/* The text of a symbol, for people. Lends. */
-const char *lh_algorithm_symbol(const lh_algorithm *rules, int32_t symbol);
 
 #endif

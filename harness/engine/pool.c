@@ -14,7 +14,6 @@ enum { GRAIN = 256, CELLS_PER_SLAB = 512 };
 
 /* The blocks of one exact size that wait for reuse: training repeats its sizes exactly. */
 typedef struct size_class {
-    size_t bytes;
     void **block;
     int64_t count, capacity;
 } size_class;
@@ -55,7 +54,7 @@ static size_class *class_find(lh_pool *pool, size_t bytes) {
             LH_OK ||
         lh_hash_add(&pool->class_by_size, bytes, (int32_t)next) != LH_OK)
         return NULL;
-    pool->class[next] = (size_class){.bytes = bytes};
+    pool->class[next] = (size_class){0};
     pool->class_count += 1;
     return &pool->class[next];
 }
@@ -64,21 +63,18 @@ static lh_status device_allocate(lh_pool *pool, size_t bytes, void **out) {
     if (lh_fault()) return LH_EMEMORY;
     LH_TRY(pool->device->allocate(pool->device, bytes, out));
     pool->stats.device_allocations += 1;
-    pool->stats.reserved_bytes += (int64_t)bytes;
     return LH_OK;
 }
 
-static void device_release(lh_pool *pool, void *memory, size_t bytes) {
-    if (memory == NULL) return;
-    pool->device->release(pool->device, memory);
-    pool->stats.reserved_bytes -= (int64_t)bytes;
+static void device_release(lh_pool *pool, void *memory) {
+    if (memory != NULL) pool->device->release(pool->device, memory);
 }
 
 static void empty_cache(lh_pool *pool) {
     for (int64_t i = 0; i < pool->class_count; ++i) {
         size_class *c = &pool->class[i];
         while (c->count > 0)
-            device_release(pool, c->block[--c->count], c->bytes);
+            device_release(pool, c->block[--c->count]);
     }
 }
 
@@ -110,7 +106,7 @@ lh_status lh_pool_create(lh_device *device, lh_pool **out) {
 void lh_pool_destroy(lh_pool *pool) {
     if (pool == NULL) return;
     empty_cache(pool);
-    device_release(pool, pool->launch.workspace, pool->workspace_bytes);
+    device_release(pool, pool->launch.workspace);
     for (int64_t i = 0; i < pool->class_count; ++i)
         free(pool->class[i].block);
     free(pool->class);
@@ -150,7 +146,7 @@ void lh_pool_return(lh_pool *pool, void *memory, size_t bytes) {
     if (class == NULL || lh_array_reserve(&class->block, &class->capacity, class->count + 1,
                                           sizeof(void *)) != LH_OK) {
         lh_error_survive(before);
-        device_release(pool, memory, size);
+        device_release(pool, memory);
         return;
     }
     class->block[class->count++] = memory;
@@ -159,7 +155,7 @@ void lh_pool_return(lh_pool *pool, void *memory, size_t bytes) {
 lh_status lh_pool_workspace(lh_pool *pool, size_t bytes, void **out) {
     if (bytes > pool->workspace_bytes) {
         const size_t size = rounded(bytes + bytes / 4);
-        device_release(pool, pool->launch.workspace, pool->workspace_bytes);
+        device_release(pool, pool->launch.workspace);
         pool->launch.workspace = NULL;
         pool->workspace_bytes = 0;
         LH_TRY(enlarge(pool, size, " of workspace", &pool->launch.workspace));

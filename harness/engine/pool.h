@@ -2,7 +2,7 @@
  *
  * Blocks are rounded up to size classes and kept for reuse when released, so that a steady-state
  * training step asks the device for nothing. Bytes in use count the rounded sizes of the blocks
- * that are handed out; `reserved` adds those that wait in the cache. */
+ * that are handed out. */
 #ifndef LH_ENGINE_POOL_H
 #define LH_ENGINE_POOL_H
 
@@ -14,7 +14,6 @@ typedef struct lh_pool lh_pool;
 typedef struct lh_pool_stats {
     int64_t used_bytes;         /* handed out now */
     int64_t peak_bytes;         /* largest used_bytes since the last reset */
-    int64_t reserved_bytes;     /* held from the device, in use or cached */
     int64_t device_allocations; /* calls to the device's allocator so far */
 } lh_pool_stats;
 

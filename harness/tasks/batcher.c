@@ -214,7 +214,7 @@ void lh_batcher_destroy(lh_batcher *batcher) {
 
 /* ---- cursor ---- */
 
-int lh_batcher_cursor_words(const lh_batcher *batcher) {
+static int cursor_words(const lh_batcher *batcher) {
     return (int)(2 + 2 * batcher->spec.rows);
 }
 
@@ -225,7 +225,7 @@ int lh_batcher_cursor_get(const lh_batcher *batcher, int64_t *words) {
         words[2 + 2 * r] = batcher->row[r].document;
         words[3 + 2 * r] = batcher->row[r].offset;
     }
-    return lh_batcher_cursor_words(batcher);
+    return cursor_words(batcher);
 }
 
 static bool cursor_is_valid(const lh_batcher *batcher, const int64_t *words) {
@@ -240,9 +240,9 @@ static bool cursor_is_valid(const lh_batcher *batcher, const int64_t *words) {
 }
 
 lh_status lh_batcher_cursor_set(lh_batcher *batcher, const int64_t *words, int count) {
-    if (count != lh_batcher_cursor_words(batcher))
+    if (count != cursor_words(batcher))
         return lh_fail(LH_EFORMAT, "data: a position of %d numbers, expected %d", count,
-                       lh_batcher_cursor_words(batcher));
+                       cursor_words(batcher));
     if (!cursor_is_valid(batcher, words))
         return lh_fail(LH_EFORMAT, "data: a position outside the %lld documents",
                        (long long)batcher->spec.source.count);

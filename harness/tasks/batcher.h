@@ -50,8 +50,7 @@ void lh_batcher_destroy(lh_batcher *batcher);
 lh_status lh_batcher_next(lh_batcher *batcher, lh_host_batch *out);
 
 /* Position as integers: epoch, documents handed out in it, then document and token offset of each
- * row. lh_batcher_cursor_words tells how many. Setting checks them: LH_EFORMAT. */
-int lh_batcher_cursor_words(const lh_batcher *batcher);
+ * row; getting tells how many. Setting checks them: LH_EFORMAT. */
 int lh_batcher_cursor_get(const lh_batcher *batcher, int64_t *words);
 lh_status lh_batcher_cursor_set(lh_batcher *batcher, const int64_t *words, int count);
 

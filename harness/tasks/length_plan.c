@@ -24,10 +24,6 @@ static int class_of(int64_t length) {
     return class;
 }
 
-int64_t lh_length_padded(int64_t length) {
-    return (int64_t)SHORTEST << class_of(length);
-}
-
 int64_t lh_length_rows(int64_t batch_tokens, int64_t padded) {
     return batch_tokens > padded ? batch_tokens / padded : 1;
 }

@@ -20,8 +20,7 @@ lh_status lh_length_plan_create(const int32_t *lengths, int64_t count, int64_t b
                                 lh_length_plan **out);
 void lh_length_plan_destroy(lh_length_plan *plan);
 
-/* The padded length of an item, and its rows. */
-int64_t lh_length_padded(int64_t length);
+/* The rows of a batch of this padded length. */
 int64_t lh_length_rows(int64_t batch_tokens, int64_t padded);
 /* The most tokens of a batch. */
 int64_t lh_length_plan_tokens(const lh_length_plan *plan);

@@ -109,11 +109,3 @@ lh_tensor *lh_loss_logits(lh_tape *tape, const lh_output *output) {
     if (output->head_bias != NULL) logits = lh_add_row(tape, logits, output->head_bias);
     return lh_reshape(tape, lh_scale(tape, logits, output->logit_scale), 3, full);
 }
-
-lh_tensor *lh_loss_last_logits(lh_tape *tape, const lh_output *output) {
-    lh_output last = *output;
-    if (last.hidden == NULL) return NULL;
-    const int64_t length = last.hidden->shape[1];
-    last.hidden = lh_contiguous(tape, lh_slice(tape, last.hidden, 1, length - 1, 1));
-    return lh_loss_logits(tape, &last);
-}

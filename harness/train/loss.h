@@ -20,7 +20,4 @@ lh_status lh_loss_forward(lh_tape *tape, const lh_output *output, const lh_batch
  * when the model has no head. NULL after a failure. */
 lh_tensor *lh_loss_logits(lh_tape *tape, const lh_output *output);
 
-/* The same of the last position alone, [rows][1][vocabulary]: no other goes through the head. */
-lh_tensor *lh_loss_last_logits(lh_tape *tape, const lh_output *output);
-
 #endif

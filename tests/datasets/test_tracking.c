@@ -67,9 +67,18 @@ typedef struct machine {
     int statements, prints, kinds[5];
 } machine;
 
+/* Its text. Lends until the next call. */
+static const char *symbol_text(const lh_algorithm *rules, int32_t symbol) {
+    static const char *const others[] = {"=", "++",  "--", "print", "if", "<", ">", ":",
+                                         ";", "END", "x",  "y",     "z",  "p", "r"};
+    static char number[24];
+    if (symbol >= rules->largest) return others[symbol - rules->largest];
+    (void)snprintf(number, sizeof number, "%d", symbol + 1);
+    return number;
+}
+
 static const char *word(const machine *m, int64_t ahead) {
-    return m->at + ahead < m->e->length ? lh_algorithm_symbol(m->rules, m->e->tokens[m->at + ahead])
-                                        : "";
+    return m->at + ahead < m->e->length ? symbol_text(m->rules, m->e->tokens[m->at + ahead]) : "";
 }
 
 static bool is(const machine *m, int64_t ahead, const char *text) {

@@ -147,8 +147,12 @@ static bool logits_alone(lh_session *session, const lh_pair *pair, const int32_t
     const lh_scope scope = lh_scope_open(session->tape);
     CHECK_OK(lh_model_forward(session->model, session->tape, session->state, &session->batch, false,
                               &output));
-    const lh_tensor *last = lh_loss_last_logits(session->tape, &output);
-    const bool good = CHECK(last != NULL) && CHECK_OK(lh_tensor_read(last, logits, VOCABULARY));
+    const lh_tensor *all = lh_loss_logits(session->tape, &output);
+    real *read = malloc((size_t)length * VOCABULARY * sizeof *read);
+    const bool good = CHECK(all != NULL && read != NULL) &&
+                      CHECK_OK(lh_tensor_read(all, read, length * VOCABULARY));
+    if (good) memcpy(logits, read + (length - 1) * VOCABULARY, VOCABULARY * sizeof *logits);
+    free(read);
     lh_scope_close(session->tape, scope, NULL);
     return good;
 }

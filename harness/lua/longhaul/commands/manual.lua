@@ -8,7 +8,11 @@ local function print_manual(_, _, commands)
   io.write(manual.page(commands, core.machine().version))
 end
 
-local function words() return { "bash", "zsh", "fish", "words" } end
+local function words()
+  local list = table.move(completion.shells, 1, #completion.shells, 1, {})
+  list[#list + 1] = "words"
+  return list
+end
 
 local function complete(_, rest, commands)
   local what = command.one_of("shell", rest[1] or "", words())
