@@ -76,6 +76,26 @@ typedef struct names {
     int made, count;                  /* the first `made` are lent, the others our own */
 } names;
 
+/* Tokenizers, weights and time series lie in the data folders, too. */
+static int is_document(const struct dirent *entry) {
+    static const char *const others[] = {".model", ".json", ".bpe", "merges.txt", ".safetensors",
+                                         ".bin", ".csv", ".csv.gz", ".sha256"};
+    if (entry->d_name[0] == '.') return 0;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i)
+        if (lh_name_ends(entry->d_name, others[i])) return 0;
+    return 1;
+}
+
+/* Whether something in a folder may be a document, or a folder of documents. */
+static bool has_documents(const char *path) {
+    struct dirent **entry = NULL;
+    const int count = scandir(path, &entry, is_document, NULL);
+    for (int i = 0; i < count; ++i)
+        free(entry[i]);
+    free(entry);
+    return count > 0;
+}
+
 /* A folder without a dot before it, or a file of JSON lines: those could be data. What commands
  * keep in the cache folder could not. */
 static bool could_be_data(const char *folder, const char *name) {
@@ -83,9 +103,9 @@ static bool could_be_data(const char *folder, const char *name) {
         return false;
     if (lh_name_ends(name, ".jsonl") || lh_name_ends(name, ".jsonl.gz")) return true;
     char *path = lh_format("%s/%s", folder, name);
-    const bool is_folder = path != NULL && lh_is_folder(path);
+    const bool could = path != NULL && lh_is_folder(path) && has_documents(path);
     free(path);
-    return is_folder;
+    return could;
 }
 
 static lh_status add_name(names *all, const char *folder, const char *name) {

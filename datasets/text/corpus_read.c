@@ -53,6 +53,14 @@ static lh_status read_found(lh_corpus *corpus, const char *path, bool given,
     return name_found(corpus, config->name, path);
 }
 
+static lh_status refuse(const char *name) {
+    char *rest = lh_format("`longhaul data fetch %s` downloads it if `longhaul data list` has it", name);
+    if (rest == NULL) return LH_EMEMORY;
+    const lh_status status = lh_data_refuse("data", name, lh_corpus_generators, rest);
+    free(rest);
+    return status;
+}
+
 static lh_status read_documents(lh_corpus *corpus, const lh_corpus_config *config) {
     static const char generate[] = "generate:";
     static const char plugin[] = "plugin:";
@@ -66,9 +74,7 @@ static lh_status read_documents(lh_corpus *corpus, const lh_corpus_config *confi
     char *path = NULL;
     LH_TRY(lh_data_find(name, &path));
     if (path == NULL && lh_corpus_has_generator(name)) return read_generated(corpus, name, config);
-    if (path == NULL)
-        return lh_data_refuse("data", name, lh_corpus_generators,
-                              "`longhaul data list` shows what `longhaul data fetch` downloads");
+    if (path == NULL) return refuse(name);
     const lh_status status = read_found(corpus, path, false, config);
     free(path);
     return status;

@@ -399,6 +399,13 @@ TEST(errors_name_what_is_wrong) {
     lh_corpus *corpus = NULL;
     CHECK_FAILS(open_corpus("name=nothing", &corpus), LH_EIO,
                 "there are: books, latex, code; looked in ");
+    write_text("codet5/merges.txt", "x", 1);
+    write_text("sentencepiece/small.model", "x", 1);
+    write_text("series/ETTh1.csv", "x", 1);
+    CHECK_FAILS(open_corpus("name=nothing", &corpus), LH_EIO,
+                "there are: books, latex, code; looked in ");
+    CHECK_FAILS(open_corpus("name=nothing", &corpus), LH_EIO,
+                "`longhaul data fetch nothing` downloads it if `longhaul data list` has it");
     CHECK_FAILS(open_corpus("name=generate:boks", &corpus), LH_EOPTION,
                 "no generator 'boks' (did you mean 'books'?)");
     CHECK_FAILS(open_corpus("name=books tokens=letters", &corpus), LH_EOPTION, "no tokenizer");
