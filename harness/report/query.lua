@@ -77,20 +77,32 @@ function query.stores(folder)
   return list
 end
 
+-- What has options, each in a column of its own.
+local kinds = { "model", "task", "train" }
+
 -- "model.window" -> the column of its text, and its name there.
 local function option_of(name)
   local kind, option = name:match "^(%w+)%.([%w_]+)$"
   if kind == "model" or kind == "task" or kind == "train" then return kind .. "_options", option end
 end
 
+local values_of = {} -- by text: many runs have the same
+
+-- The values of options by their names, of their text.
+local function options(text)
+  if not values_of[text] then
+    local values = {}
+    for _, pair in ipairs(option_text.pairs(text)) do values[pair[1]] = pair[2] end
+    values_of[text] = values
+  end
+  return values_of[text]
+end
+
 --- What a run says of a column, or of an option ("train.rate"); "" where it says nothing.
 function query.cell(run, name)
   local column, option = option_of(name)
   if not column then return run[name] or "" end
-  for _, pair in ipairs(option_text.pairs(run[column] or "")) do
-    if pair[1] == option then return pair[2] end
-  end
-  return ""
+  return options(run[column] or "")[option] or ""
 end
 
 -- What only timings.csv has: of the round that counts.
@@ -122,13 +134,7 @@ local function known_names(stores)
   for name in pairs(of_round) do known[name] = true end
   for _, from in ipairs(stores) do
     for _, column in ipairs(from:columns()) do known[column] = true end
-    for _, kind in ipairs { "model", "task", "train" } do
-      for _, run in ipairs(csv.distinct(from:rows(), { kind .. "_options" })) do
-        for _, pair in ipairs(option_text.pairs(run[kind .. "_options"] or "")) do
-          known[kind .. "." .. pair[1]] = true
-        end
-      end
-    end
+    for _, name in ipairs(query.option_columns(from:rows())) do known[name] = true end
   end
   return known
 end
@@ -163,8 +169,9 @@ function query.select(stores, conditions, names)
   return found
 end
 
---- Sorts runs by a column: numbers by size and before texts, empty ones last.
-function query.sort(runs, name)
+--- Sorts runs by a column: numbers by size and before texts, empty ones last; the greatest first where
+--- `falling`.
+function query.sort(runs, name, falling)
   local keys = {}
   for i, run in ipairs(runs) do
     local text = query.cell(run, name)
@@ -173,7 +180,9 @@ function query.sort(runs, name)
   end
   table.sort(runs, function(a, b)
     for i = 1, 4 do
-      if keys[a][i] ~= keys[b][i] then return keys[a][i] < keys[b][i] end
+      local x, y = keys[a][i], keys[b][i]
+      local by_value = i == 2 or i == 3
+      if x ~= y then return (x < y) ~= (falling and by_value or false) end
     end
     return false
   end)
@@ -200,6 +209,34 @@ function query.columns(runs, conditions)
           add(column.name)
           return columns
         end
+      end
+    end
+  end
+  return columns
+end
+
+--- Every column of these stores but the texts of options.
+function query.plain_columns(stores)
+  local columns, seen = {}, {}
+  for _, kind in ipairs(kinds) do seen[kind .. "_options"] = true end
+  for _, from in ipairs(stores) do
+    for _, name in ipairs(from:columns()) do
+      if not seen[name] then columns[#columns + 1] = name end
+      seen[name] = true
+    end
+  end
+  return columns
+end
+
+--- Every option that some run has, as "model.window", those of models first.
+function query.option_columns(runs)
+  local columns, seen = {}, {}
+  for _, kind in ipairs(kinds) do
+    for _, run in ipairs(csv.distinct(runs, { kind .. "_options" })) do
+      for _, pair in ipairs(option_text.pairs(run[kind .. "_options"] or "")) do
+        local name = kind .. "." .. pair[1]
+        if not seen[name] then columns[#columns + 1] = name end
+        seen[name] = true
       end
     end
   end

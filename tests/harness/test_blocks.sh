@@ -26,6 +26,12 @@ succeeds "every answer of \"How do I\"" "mine.lua:" blocks howto
 here=$scratch/howto
 succeeds "two models on a text of one's own" "Sliding window" cat "$here/results/texts/table.csv"
 succeeds "and on a CSV file of one's own" "DLinear" cat "$here/results/load/table.csv"
+if python3 -c 'import pandas' 2>/dev/null; then
+    awk '/^```python$/ { inside = 1; next } /^```$/ { inside = 0 } inside' docs/howto.md >"$here/read.py"
+    succeeds "pandas reads the results" "model.recurrence" sh -c "cd '$here' && python3 read.py"
+else
+    echo "skipped: pandas is missing, which is to read the results"
+fi
 same() { longhaul query 'window=16 recurrence=none seed=1 train.rate=0.01' --columns bits_per_token --csv --results "$1"; }
 quietly 0 "the same bits again" test "$(same "$here/results")" = "$(same "$here/again")"
 quietly 0 "and they are some" test "$(same "$here/again" | wc -l)" -eq 2

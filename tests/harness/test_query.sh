@@ -29,6 +29,19 @@ succeeds "JSON has numbers" '{ "seed": 1, "row": 4, "dataset": "an, odd|name", "
 succeeds "Markdown is one line a run" 'an, odd\|name |' query row=4 seed=1 --markdown --columns dataset
 quietly 0 "sorted by size" test "$(query --csv --columns bits_per_token --sort bits_per_token)" = \
     "$(query --csv --columns bits_per_token | sort -g)"
+quietly 0 "or the greatest first" test "$(query --csv --columns bits_per_token --sort -bits_per_token)" = \
+    "$(query --csv --columns bits_per_token | (read -r head && echo "$head" && sort -gr))"
+query --csv --all >"$scratch/all.csv"
+succeeds "every option is a column" ",train.rate," head -n 1 "$scratch/all.csv"
+quietly 1 "and no text of options is" grep -q _options "$scratch/all.csv"
+succeeds "which says what is asked for by name" "4 of 4" "$longhaul" lua <(cat <<LUA
+local rows = require "longhaul.run.csv".read "$scratch/all.csv"
+local good = 0
+for _, row in ipairs(rows) do good = good + (row["model.window"] == row.row and row.bits_per_token ~= "" and 1 or 0) end
+print(good .. " of " .. #rows)
+LUA
+)
+fails 2 "two choices of columns" "two choices of columns" query --all --columns seed
 fails 2 "no condition" "'bits' is no condition, as in class=brt" query "row=4 bits"
 succeeds "a quote that stays open ends with the text" "run_id" query "dataset~'an, odd"
 fails 2 "a size of a text" "seed< takes a number, not 'x'" query "seed<x"

@@ -38,15 +38,21 @@ end
 local function run_query(values, rest)
   local conditions, wrong = query.read(rest)
   if not conditions then command.misuse("query: " .. wrong) end
+  if values.all and values.columns then command.misuse "--all and --columns are two choices of columns" end
   local format, stores, names = format_of(values), stores_of(values), {}
   for i, condition in ipairs(conditions) do names[i] = condition.name end
-  local columns = values.columns and names_of(values.columns)
+  local columns = values.columns and names_of(values.columns) or values.all and query.plain_columns(stores)
   table.move(columns or {}, 1, #(columns or {}), #names + 1, names)
-  names[#names + 1] = values.sort
+  local falling, by = (values.sort or ""):match "^(-?)(.+)"
+  names[#names + 1] = by
   query.check(stores, names)
   local runs = query.select(stores, conditions, names)
-  if values.sort then query.sort(runs, values.sort) end
+  if by then query.sort(runs, by, falling == "-") end
   columns = columns or query.columns(runs, conditions)
+  if values.all then
+    local more = query.option_columns(runs)
+    table.move(more, 1, #more, #columns + 1, columns)
+  end
   io.write(query.format(format, runs, with_mark(format, runs, columns)))
   if #runs == 0 then io.stderr:write("no run meets all conditions\n") end
 end
@@ -62,7 +68,7 @@ local where = { "results=", "folder with results, of one experiment or of many (
 return {
   {
     name = "query", summary = "list the runs that meet conditions", run = run_query, most = math.huge,
-    usage = "query ['CONDITION ...'] [--columns NAME,...] [--sort NAME] [--csv | --json | --markdown]",
+    usage = "query ['CONDITION ...'] [--columns NAME,... | --all] [--sort [-]NAME] [--csv | --json | --markdown]",
     description = "A condition is NAME=VALUE, or with != < <= > >= or ~ (contains) between them; NAME is a column of "
       .. "runs.csv, tokens_per_step or busy of timings.csv, or an option, as model.window, train.rate. A "
       .. "time of a busy machine, where there is no other, has a ~, in CSV and JSON a column busy:\n"
@@ -70,7 +76,8 @@ return {
     options = {
       where,
       { "columns=", "what is shown, instead of what conditions name and a quality", "NAME,..." },
-      { "sort=", "by this column, the least first", "NAME" },
+      { "all", "show every column, and every option as one: for other programs, with --csv or --json" },
+      { "sort=", "by this column, the least first; -NAME: the greatest first", "NAME" },
       { "csv", "as CSV" },
       { "json", "as JSON" },
       { "markdown", "as a Markdown table" },
