@@ -11,6 +11,7 @@
 local core = require "longhaul.core"
 local cost = require "longhaul.run.cost"
 local csv = require "longhaul.run.csv"
+local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local results = require "longhaul.report.results"
 local store = require "longhaul.run.store"
@@ -400,6 +401,66 @@ function known.machines() return require("longhaul.report.reference").machines(r
 
 --- The folders of reference runs that wait to be measured again.
 function known.waiting() return require("longhaul.report.reference").waiting(root:sub(1, -2)) end
+
+-- The first sentence of the comment at a script's head.
+local function sentence_at_head(text)
+  local words = {}
+  for line in text:gmatch "([^\n]*)\n" do
+    local said = line:match "^%-%- ?(.*)"
+    if not said then break end
+    words[#words + 1] = said
+  end
+  local all = table.concat(words, " ")
+  return all:match "^(.-)%.%s+%u" or all:match "^(.-)%.?$"
+end
+
+-- Seconds of training of the committed runs of an experiment at a scale, its trials among them; nil where
+-- there are none.
+local function seconds_of(machine, name, scale)
+  local total, found = 0, false
+  for _, suffix in ipairs { "", "-trials", "-trials-round1" } do
+    local path = root .. machine .. "/" .. name .. suffix .. "/runs.csv"
+    for _, run in ipairs(core.exists(path) and csv.read(path) or {}) do
+      local own = run.scale == scale and tonumber(run.wall_time_s)
+      found, total = found or own, total + (own or 0)
+    end
+  end
+  return found and total
+end
+
+local function time_of(machine, name)
+  local seconds = seconds_of(machine, name, "small")
+  if seconds then return quantity.duration(seconds) end
+  seconds = seconds_of(machine, name, "study")
+  return seconds and quantity.duration(seconds) .. ", study" or ""
+end
+
+-- Numbers in names by their size: table3, table3a, table10.
+local function by_number(a, b)
+  local function padded(digits) return ("%03d"):format(tonumber(digits)) end
+  local function key(path) return (path:gsub("%d+", padded)) end
+  return key(a) < key(b)
+end
+
+--- The scripts under experiments/ that build an experiment, what each is for, and how long the committed
+--- runs of a machine trained.
+function known.scripts(machine)
+  local paths, lines = {}, {}
+  for _, folder in ipairs(core.list_folder "experiments") do
+    local inside = "experiments/" .. folder
+    for _, name in ipairs(core.is_folder(inside) and core.list_folder(inside) or {}) do
+      paths[#paths + 1] = folder .. "/" .. name
+    end
+  end
+  table.sort(paths, by_number)
+  for _, path in ipairs(paths) do
+    local text = core.read_file("experiments/" .. path)
+    local name = text:match 'experiment%s*%(?%s*"([^"]+)"' or text:match 'include "samples.lua"%("([^"]+)"'
+    lines[#lines + 1] = name and ("| [%s](../experiments/%s) | %s | %s |"):format(path, path,
+      quote.markdown(sentence_at_head(text)), time_of(machine, name))
+  end
+  return "| script | what | trained for |\n|---|---|--:|\n" .. table.concat(lines, "\n")
+end
 
 -- ---- documents ----
 
