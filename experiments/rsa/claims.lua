@@ -6,9 +6,8 @@ local p = lh.predicate
 local all, each, less, at_most, equal = p.all, p.each, p.less, p.at_most, p.equal
 
 local series, code = lh.include "series.lua", lh.include "table3a.lua"
-local table1, table2, table3, table6 = lh.include "table1.lua", lh.include "table2.lua",
-lh.include "table3.lua",
-  lh.include "table6.lua"
+local table1, table2 = lh.include "table1.lua", lh.include "table2.lua"
+local table3, table6 = lh.include "table3.lua", lh.include "table6.lua"
 
 -- ---- cells ----
 

@@ -12,6 +12,19 @@ local published = require "longhaul.report.published"
 
 local parts = {}
 
+-- ---- fields ----
+
+--- What plots say whose kind has two axes.
+parts.x_field = { "x", "string or table",
+  "a metric, a factor or an option of the model; { name, log = true } is logarithmic" }
+parts.y_field = { "y", "string or table", "a metric; { name, log = true } is logarithmic" }
+
+--- `what` is shown for each group.
+function parts.group_field(what)
+  return { "group", "string",
+    ("a factor, an option of the model, \"class\", \"dataset\" or \"row\": %s for each value"):format(what) }
+end
+
 -- ---- checking ----
 
 --- What is wrong with the field `y` of a plot, which names a metric; nil where nothing is.

@@ -3,6 +3,7 @@
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local evidence = require "longhaul.report.evidence"
+local lists = require "longhaul.run.lists"
 local published = require "longhaul.report.published"
 local summary = require "longhaul.report.summary"
 local totals = require "longhaul.report.totals"
@@ -16,12 +17,7 @@ claims.columns = { "paper", "claim", "verdict", "measured", "expected", "experim
 
 -- ---- words ----
 
-local function joined(set, between)
-  local names = {}
-  for name in pairs(set) do names[#names + 1] = name end
-  table.sort(names)
-  return table.concat(names, between or ", ")
-end
+local function joined(set, between) return table.concat(lists.keys(set), between or ", ") end
 
 local function kinds_of(judgement)
   local kinds = joined(judgement.kinds)

@@ -11,6 +11,7 @@
 --   peak_memory_bytes      the most over the data sets
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local provenance = require "longhaul.report.provenance"
 local results = require "longhaul.report.results"
@@ -51,9 +52,7 @@ local function means_by_seed(column, label)
 end
 
 local function sorted(by_seed)
-  local seeds, values = {}, {}
-  for seed in pairs(by_seed) do seeds[#seeds + 1] = seed end
-  table.sort(seeds)
+  local seeds, values = lists.keys(by_seed), {}
   for i, seed in ipairs(seeds) do values[i] = by_seed[seed] end
   return values, seeds
 end

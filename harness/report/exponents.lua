@@ -3,6 +3,7 @@
 local csv = require "longhaul.run.csv"
 local core = require "longhaul.core"
 local factors = require "longhaul.run.factors"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
@@ -103,13 +104,6 @@ function exponents.slope(points)
   return slope, math.sqrt(math.max(0, syy - slope * sxy) / ((n - 2) * sxx))
 end
 
-local function measures_of(options)
-  local measures = {}
-  for name in pairs(options.of) do measures[#measures + 1] = name end
-  table.sort(measures)
-  return measures
-end
-
 local function groups_of(experiment, name)
   local groups, seen = {}, {}
   for _, row in ipairs(experiment.rows) do
@@ -125,7 +119,7 @@ function exponents.records(experiment, options, results)
   local formulas = options.published and published.formulas(options.published) or {}
   local records = {}
   for _, group in ipairs(groups_of(experiment, options.group)) do
-    for _, measure in ipairs(measures_of(options)) do
+    for _, measure in ipairs(lists.keys(options.of)) do
       for _, axis in ipairs(options.over) do
         local points = largest(sets_along(experiment, results, options, group, axis, measure))
         local slope, standard_error = exponents.slope(points)
@@ -226,7 +220,7 @@ function exponents.crossings(experiment, options, results)
   if not options.crossing then return {} end
   local list = {}
   for _, group in ipairs(groups_of(experiment, options.group)) do
-    for _, measure in ipairs(group ~= options.crossing and measures_of(options) or {}) do
+    for _, measure in ipairs(group ~= options.crossing and lists.keys(options.of) or {}) do
       for _, axis in ipairs(options.over) do
         local function sets_of(name)
           return sets_along(experiment, results, options, name, axis, measure)

@@ -14,6 +14,7 @@
 --   of_all   true where one chart shows all data sets: `dataset` is "" then, unless the plot names one
 -- What a view is, and what kinds share, is in chart_parts.lua; their templates are plots/*.gp.
 local core = require "longhaul.core"
+local lists = require "longhaul.run.lists"
 
 local kinds = {}
 
@@ -27,14 +28,7 @@ kinds.shared = {
 local folder = "longhaul.report.charts."
 
 --- Their names, sorted.
-function kinds.names()
-  local names = {}
-  for module in pairs(package.preload) do
-    if module:sub(1, #folder) == folder then names[#names + 1] = module:sub(#folder + 1) end
-  end
-  table.sort(names)
-  return names
-end
+function kinds.names() return lists.modules(folder) end
 
 --- A kind by its name; nil where there is none.
 function kinds.find(name)

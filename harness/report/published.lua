@@ -2,6 +2,7 @@
 -- about a paper stands with its experiments, in experiments/<paper>/published.lua.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local place = require "longhaul.report.place"
 
@@ -144,17 +145,10 @@ end
 
 -- ---- whether a table of a script stands beside the published one ----
 
-local function list_of(set)
-  local names = {}
-  for name in pairs(set) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 -- Fails unless one of `names` is in `set`; `field` is "table" or "fit"; says which of the set is
 -- nearest to one of them.
 local function need_one(options, field, what, names, set)
-  local known = list_of(set)
+  local known = lists.keys(set)
   for _, name in ipairs(names) do
     if set[name] then return end
   end

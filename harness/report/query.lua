@@ -4,6 +4,7 @@
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local fold = require "longhaul.run.fold"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
 local quote = require "longhaul.run.quote"
@@ -144,10 +145,8 @@ function query.check(stores, names)
   local known = known_names(stores)
   for _, name in ipairs(names) do
     if not known[name] then
-      local list = {}
-      for other in pairs(known) do list[#list + 1] = other end
-      table.sort(list)
-      error(("no run has a column or option '%s'%s"):format(name, core.did_you_mean(name, list)), 0)
+      error(("no run has a column or option '%s'%s"):format(name,
+        core.did_you_mean(name, lists.keys(known))), 0)
     end
   end
 end

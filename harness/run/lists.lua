@@ -1,4 +1,4 @@
--- Lists that a script writes.
+-- Lists: those that a script writes, and those that are made of tables.
 local lists = {}
 
 --- Whether a value is a table with at least so many entries 1, 2, 3 ... and nothing else, which would
@@ -18,6 +18,31 @@ function lists.is_of_texts(value, least)
     if type(text) ~= "string" then return false end
   end
   return true
+end
+
+--- The field `name` of each entry.
+function lists.names(list)
+  local names = {}
+  for i, entry in ipairs(list) do names[i] = entry.name end
+  return names
+end
+
+--- The keys of a table, sorted.
+function lists.keys(of)
+  local keys = {}
+  for key in pairs(of) do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
+--- The modules of the library in a folder, "longhaul.report.charts.", by their names in it, sorted.
+function lists.modules(folder)
+  local names = {}
+  for module in pairs(package.preload) do
+    if module:sub(1, #folder) == folder then names[#names + 1] = module:sub(#folder + 1) end
+  end
+  table.sort(names)
+  return names
 end
 
 return lists

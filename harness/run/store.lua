@@ -3,6 +3,7 @@
 -- is under way. Every write is whole or not at all; several processes may share a folder.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local provenance = require "longhaul.run.provenance"
 
@@ -184,10 +185,7 @@ function store.all_columns(first, rows, extra)
   for _, name in ipairs(first) do add(name) end
   for _, name in ipairs(extra) do add(name) end
   for _, row in ipairs(rows) do
-    local names = {}
-    for name in pairs(row) do names[#names + 1] = name end
-    table.sort(names)
-    for _, name in ipairs(names) do add(name) end
+    for _, name in ipairs(lists.keys(row)) do add(name) end
   end
   return columns
 end

@@ -2,6 +2,7 @@
 -- config.json that others put beside theirs.
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
+local lists = require "longhaul.run.lists"
 local option_text = require "longhaul.run.option_text"
 local quote = require "longhaul.run.quote"
 
@@ -137,12 +138,7 @@ local types = {
   },
 }
 
-local function known_types()
-  local names = {}
-  for name in pairs(types) do names[#names + 1] = name end
-  table.sort(names)
-  return table.concat(names, ", ")
-end
+local function known_types() return table.concat(lists.keys(types), ", ") end
 
 -- What BPE's two files are called: tokens and merges.
 local bpe_files = { { "vocab.json", "merges.txt" }, { "encoder.json", "vocab.bpe" } }

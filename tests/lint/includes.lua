@@ -124,13 +124,6 @@ local function check_files(graph)
   return graph
 end
 
-local function keys(of)
-  local list = {}
-  for key in pairs(of) do list[#list + 1] = key end
-  table.sort(list)
-  return list
-end
-
 -- Sets of modules each of which leads to all others (Tarjan 1972), as sorted lists.
 local function circles_of(graph)
   local number, lowest, stack, waits, circles = {}, {}, {}, {}, {}
@@ -150,13 +143,13 @@ local function circles_of(graph)
     count = count + 1
     number[module], lowest[module], waits[module] = count, count, true
     stack[#stack + 1] = module
-    for _, other in ipairs(keys(graph[module] or {})) do
+    for _, other in ipairs(tree.keys(graph[module] or {})) do
       if not number[other] then visit(other) end
       if waits[other] then lowest[module] = math.min(lowest[module], lowest[other]) end
     end
     if lowest[module] == number[module] then close(module) end
   end
-  for _, module in ipairs(keys(graph)) do
+  for _, module in ipairs(tree.keys(graph)) do
     if not number[module] then visit(module) end
   end
   return circles
@@ -167,11 +160,11 @@ end
 local function except(known, found, is_here, report)
   local unused = {}
   for _, key in ipairs(known) do unused[key] = is_here(key) end
-  for _, key in ipairs(keys(found)) do
+  for _, key in ipairs(tree.keys(found)) do
     if unused[key] == nil then report(key, found[key]) end
     unused[key] = nil
   end
-  for _, key in ipairs(keys(unused)) do
+  for _, key in ipairs(tree.keys(unused)) do
     if unused[key] then
       tree.offence("tests/lint/includes.lua", 1, "'%s' is gone: take it from the list", key)
     end

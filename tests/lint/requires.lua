@@ -66,10 +66,7 @@ for _, path in ipairs(tree.files("lua", "harness datasets")) do
   if not path:find "^harness/lua/meta/" then modules[module_of(path)] = path end
 end
 
-local names = {}
-for module in pairs(modules) do names[#names + 1] = module end
-table.sort(names)
-
+local names = tree.keys(modules)
 for _, module in ipairs(names) do
   local path = modules[module]
   edges[module] = requires_of(path, module, modules)

@@ -15,6 +15,14 @@ function tree.files(extensions, roots)
   return list
 end
 
+-- The keys of a table, sorted.
+function tree.keys(of)
+  local keys = {}
+  for key in pairs(of) do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
 function tree.lines(path)
   local lines = {}
   for line in io.lines(path) do lines[#lines + 1] = line end

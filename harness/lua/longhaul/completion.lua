@@ -4,22 +4,17 @@
 -- an array for the words that stand before, nil where a path follows; the shell asks the program for
 -- these, so that they are those of the moment.
 local core = require "longhaul.core"
+local lists = require "longhaul.run.lists"
 local scale = require "longhaul.scale"
 
 local completion = {}
 
 completion.shells = { "bash", "zsh", "fish" }
 
-local function names_of(list)
-  local names = {}
-  for i, entry in ipairs(list) do names[i] = entry.name end
-  return names
-end
-
 -- Values of the options that have these names and no number for a value.
 local function known_values()
-  return { scale = scale.names, device = { "cpu", "cuda" }, model = names_of(core.models()),
-    task = names_of(core.tasks()) }
+  return { scale = scale.names, device = { "cpu", "cuda" }, model = lists.names(core.models()),
+    task = lists.names(core.tasks()) }
 end
 
 -- What stands for the value of an option: { words = { ... } }, { folder = true }, { file = true } or {}.
@@ -42,7 +37,7 @@ end
 --- The words that a command takes now behind those of `before`; nil where they are not known, as those
 --- of paths.
 function completion.words(commands, name, before)
-  if name == "help" then return #before == 0 and names_of(commands) or {} end
+  if name == "help" then return #before == 0 and lists.names(commands) or {} end
   for _, entry in ipairs(commands) do
     if entry.name == name and type(entry.takes) == "function" then
       local rest = plain_words(entry, before)
@@ -102,7 +97,7 @@ local function takes_word(entry)
 end
 
 local function bash(commands)
-  local known, names = known_values(), table.concat(names_of(commands), " ")
+  local known, names = known_values(), table.concat(lists.names(commands), " ")
   local lines = { (bash_head:gsub("COMMANDS", function() return names end)) }
   for _, entry in ipairs(commands) do
     for _, option in ipairs(entry.options) do

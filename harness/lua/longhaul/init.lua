@@ -6,6 +6,7 @@ local experiment = require "longhaul.experiment"
 local fields = require "longhaul.fields"
 local grid = require "longhaul.grid"
 local identity = require "longhaul.run.identity"
+local lists = require "longhaul.run.lists"
 local loader = require "longhaul.loader"
 local match = require "longhaul.match"
 local predicate = require "longhaul.report.predicate"
@@ -82,10 +83,7 @@ function longhaul.train(options) return spec.make("train", "train", options) end
 local function strict(made, message)
   return setmetatable(made, {
     __index = function(_, name)
-      local names = {}
-      for known in pairs(made) do names[#names + 1] = known end
-      table.sort(names)
-      spec.fail(message:format(tostring(name)) .. core.did_you_mean(tostring(name), names))
+      spec.fail(message:format(tostring(name)) .. core.did_you_mean(tostring(name), lists.keys(made)))
     end,
   })
 end

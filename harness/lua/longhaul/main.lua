@@ -4,6 +4,7 @@ local command = require "longhaul.command"
 local core = require "longhaul.core"
 local fold = require "longhaul.run.fold"
 local help = require "longhaul.help"
+local lists = require "longhaul.run.lists"
 
 local main = {}
 
@@ -89,10 +90,8 @@ end
 local function command_named(name)
   local list, by_name = all()
   if by_name[name] then return by_name[name] end
-  local names = {}
-  for i, other in ipairs(list) do names[i] = other.name end
   command.misuse(("no command '%s'%s; `longhaul help` lists them"):format(name,
-    core.did_you_mean(name, names)))
+    core.did_you_mean(name, lists.names(list))))
 end
 
 -- Other spellings of a first word.

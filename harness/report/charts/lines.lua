@@ -7,10 +7,9 @@ local parts = require "longhaul.report.chart_parts"
 local lines = {
   says = "a metric over a factor of the sweep or an option of the model, a curve per group",
   fields = {
-    { "x", "string or table", "a metric, a factor or an option of the model; { name, log = true } is logarithmic" },
-    { "y", "string or table", "a metric; { name, log = true } is logarithmic" },
-    { "group", "string",
-      "a factor, an option of the model, \"class\", \"dataset\" or \"row\": a curve for each value" },
+    parts.x_field,
+    parts.y_field,
+    parts.group_field "a curve",
     { "band", "string or boolean", "\"seeds\": the standard deviation around each curve" },
     { "relative_to", "string", "a group: the others are shown as ratios to it" },
     parts.published_field,

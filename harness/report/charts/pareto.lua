@@ -10,10 +10,9 @@ local statuses = require "longhaul.report.cell_status"
 local pareto = {
   says = "two metrics, a labelled point per row with its spreads, and the front of what no other row beats on both",
   fields = {
-    { "x", "string or table", "a metric, a factor or an option of the model; { name, log = true } is logarithmic" },
-    { "y", "string or table", "a metric; { name, log = true } is logarithmic" },
-    { "group", "string",
-      "a factor, an option of the model, \"class\", \"dataset\" or \"row\": a colour for each value" },
+    parts.x_field,
+    parts.y_field,
+    parts.group_field "a colour",
     { "label", "string", "what points are labelled by, like `group`; default: the row" },
     { "frontier", "boolean", "false: without the front" },
     parts.published_field,

@@ -1,5 +1,6 @@
 -- What was measured of a trained model at several distances, a curve per row, the mean over seeds
 -- with its spread.
+local lists = require "longhaul.run.lists"
 local parts = require "longhaul.report.chart_parts"
 local statistics = require "longhaul.report.statistics"
 
@@ -12,9 +13,7 @@ local titles = {
   recall = { "tokens since the pair was last read", "share of values recalled", "accuracy" },
 }
 
-local names = {}
-for name in pairs(titles) do names[#names + 1] = name end
-table.sort(names)
+local names = lists.keys(titles)
 
 local profile = {
   says = "what a row's `context` measured at distances, a curve per row",

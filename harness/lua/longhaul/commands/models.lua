@@ -3,6 +3,7 @@ local choice = require "longhaul.run.choice"
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local progress = require "longhaul.run.progress"
 local weights = require "longhaul.run.weights"
@@ -41,10 +42,9 @@ local function session_of(values)
 end
 
 local function print_metrics(values)
-  local names = {}
-  for name in pairs(metrics.check_scored(values)) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do print(("%-20s %s"):format(name, metrics.spell(values[name]))) end
+  for _, name in ipairs(lists.keys(metrics.check_scored(values))) do
+    print(("%-20s %s"):format(name, metrics.spell(values[name])))
+  end
 end
 
 -- Before the training, not after it.

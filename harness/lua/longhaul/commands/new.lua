@@ -10,18 +10,12 @@
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local kinds_of_charts = require "longhaul.report.kinds"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 
 local folder = "longhaul.skeletons."
 
-local function kinds()
-  local names = {}
-  for module in pairs(package.preload) do
-    if module:sub(1, #folder) == folder then names[#names + 1] = module:sub(#folder + 1) end
-  end
-  table.sort(names)
-  return names
-end
+local function kinds() return lists.modules(folder) end
 
 -- A text for this name. A path without a folder is an example; a paper's experiment is called
 -- PAPER-NAME.
@@ -58,31 +52,25 @@ local function check_name(kind, name)
   end
 end
 
-local function names_of(list)
-  local names = {}
-  for i, entry in ipairs(list) do names[i] = entry.name end
-  return names
-end
-
 -- The names that nothing new of a kind can have: the second of two would be left out, or stand in the
 -- way of a build. A kernel is known by its passes; `help` is a command of no file.
 local taken = {
   command = function(commands)
-    local names = names_of(commands)
+    local names = lists.names(commands)
     names[#names + 1] = "help"
     return names
   end,
-  model = function() return names_of(core.models()) end,
-  task = function() return names_of(core.tasks()) end,
+  model = function() return lists.names(core.models()) end,
+  task = function() return lists.names(core.tasks()) end,
   data = function()
-    local names = names_of(core.corpora())
+    local names = lists.names(core.corpora())
     for _, source in ipairs(require "longhaul.sources") do names[#names + 1] = source.name end
     return names
   end,
-  metric = function() return names_of(metrics.all()) end,
+  metric = function() return lists.names(metrics.all()) end,
   chart = kinds_of_charts.names,
   kernel = function()
-    local names = names_of(require "longhaul.kernels")
+    local names = lists.names(require "longhaul.kernels")
     for i, name in ipairs(names) do names[i] = name:gsub("_forward$", ""):gsub("_backward$", "") end
     return names
   end,
@@ -98,10 +86,7 @@ end
 local function files_of(skeleton, name, kind)
   if not kind then return skeleton.files end
   if not skeleton.kinds then command.misuse(("new %s has no --kind"):format(name)) end
-  local known = {}
-  for other in pairs(skeleton.kinds) do known[#known + 1] = other end
-  table.sort(known)
-  command.one_of("kind of plug-in", kind, known)
+  command.one_of("kind of plug-in", kind, lists.keys(skeleton.kinds))
   return skeleton.kinds[kind]
 end
 

@@ -1,6 +1,7 @@
 -- query, compare: runs found by what is known of them, and two of them side by side.
 local command = require "longhaul.command"
 local comparing = require "longhaul.report.run_comparison"
+local lists = require "longhaul.run.lists"
 local query = require "longhaul.report.query"
 
 local function names_of(text)
@@ -39,8 +40,7 @@ local function run_query(values, rest)
   local conditions, wrong = query.read(rest)
   if not conditions then command.misuse("query: " .. wrong) end
   if values.all and values.columns then command.misuse "--all and --columns are two choices of columns" end
-  local format, stores, names = format_of(values), stores_of(values), {}
-  for i, condition in ipairs(conditions) do names[i] = condition.name end
+  local format, stores, names = format_of(values), stores_of(values), lists.names(conditions)
   local columns = values.columns and names_of(values.columns) or values.all and query.plain_columns(stores)
   table.move(columns or {}, 1, #(columns or {}), #names + 1, names)
   local falling, by = (values.sort or ""):match "^(-?)(.+)"
