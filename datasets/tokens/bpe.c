@@ -4,6 +4,7 @@
 
 #include <pcre2.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- pieces ---- */
 
@@ -78,4 +79,17 @@ void lh_bpe_characters(uint32_t character[LH_BPE_BYTES]) {
         const bool prints = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
         character[b] = prints ? b : next++;
     }
+}
+
+/* ---- tokens ---- */
+
+static bool is_token(const void *tokens, int32_t id, const void *wanted) {
+    const lh_bpe_token *t = (const lh_bpe_token *)tokens + id;
+    const lh_bpe_span *s = wanted;
+    return t->length == s->length && memcmp(t->bytes, s->bytes, (size_t)s->length) == 0;
+}
+
+int32_t lh_bpe_find(const lh_hash *ids, const lh_bpe_token *tokens, lh_bpe_span wanted) {
+    const uint64_t key = lh_hash_text(wanted.bytes, (size_t)wanted.length);
+    return lh_hash_find_item(ids, key, is_token, tokens, &wanted);
 }

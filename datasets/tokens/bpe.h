@@ -1,10 +1,11 @@
 /* What reading and training a byte-level BPE vocabulary share (Radford et al. 2019, section 2.2):
- * how text is cut into the pieces within which tokens merge, and how bytes are written in its two
- * files. */
+ * how text is cut into the pieces within which tokens merge, how bytes are written in its two
+ * files, and which token has which bytes. */
 #ifndef LH_DATASETS_BPE_H
 #define LH_DATASETS_BPE_H
 
 #include "harness/engine/error.h"
+#include "harness/engine/hash.h"
 
 enum { LH_BPE_BYTES = 256 };
 
@@ -26,6 +27,23 @@ lh_status lh_bpe_each_piece(const lh_bpe_pattern *pattern, const char *text, siz
 
 /* The character of each byte: itself where it prints, else the next one from U+0100 on. */
 void lh_bpe_characters(uint32_t character[LH_BPE_BYTES]);
+
+/* ---- tokens ---- */
+
+typedef struct lh_bpe_token {
+    unsigned char *bytes;
+    int32_t length;
+} lh_bpe_token;
+
+/* The same, of somebody else's. */
+typedef struct lh_bpe_span {
+    const unsigned char *bytes;
+    int32_t length;
+} lh_bpe_span;
+
+/* The id of the token of these bytes, or LH_HASH_NONE; `ids` has each under lh_hash_text of its
+ * bytes. */
+int32_t lh_bpe_find(const lh_hash *ids, const lh_bpe_token *tokens, lh_bpe_span wanted);
 
 /* ---- training ---- */
 

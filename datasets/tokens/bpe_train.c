@@ -29,11 +29,6 @@ typedef struct use {
     int32_t word, before;
 } use;
 
-typedef struct token {
-    unsigned char *bytes;
-    int32_t length;
-} token;
-
 struct lh_bpe_trainer {
     lh_bpe_pattern *pattern;
     lh_text text; /* the bytes of all words */
@@ -41,7 +36,7 @@ struct lh_bpe_trainer {
     pair *pair;
     int64_t *count; /* of each pair, apart so that a scan for the largest is quick */
     use *use;
-    token *token;
+    lh_bpe_token *token;
     pair *merge; /* in order of rank */
     int64_t words, pairs, uses, tokens, merges;
     int64_t word_room, pair_room, count_room, use_room, token_room, merge_room;
@@ -51,40 +46,26 @@ struct lh_bpe_trainer {
 
 /* ---- tables ---- */
 
-/* Somebody else's bytes. */
-typedef struct span {
-    const unsigned char *bytes;
-    int32_t length;
-} span;
-
 static unsigned char *bytes_of(const lh_bpe_trainer *t, const word *w) {
     return (unsigned char *)t->text.data + w->begin;
 }
 
 static bool is_word(const void *trainer, int32_t id, const void *wanted) {
     const lh_bpe_trainer *t = trainer;
-    const span *s = wanted;
+    const lh_bpe_span *s = wanted;
     const word *w = &t->word[id];
     return w->length == s->length && memcmp(bytes_of(t, w), s->bytes, (size_t)s->length) == 0;
 }
 
-static bool is_token(const void *tokens, int32_t id, const void *wanted) {
-    const token *t = (const token *)tokens + id;
-    const span *s = wanted;
-    return t->length == s->length && memcmp(t->bytes, s->bytes, (size_t)s->length) == 0;
-}
-
 static int32_t find_token(const lh_bpe_trainer *t, const unsigned char *bytes, int32_t length) {
-    const span wanted = {bytes, length};
-    const uint64_t key = lh_hash_text(bytes, (size_t)length);
-    return lh_hash_find_item(&t->token_ids, key, is_token, t->token, &wanted);
+    return lh_bpe_find(&t->token_ids, t->token, (lh_bpe_span){bytes, length});
 }
 
 /* ---- counting words ---- */
 
 static lh_status add_word(void *to, const char *piece, size_t bytes) {
     lh_bpe_trainer *t = to;
-    const span wanted = {(const unsigned char *)piece, (int32_t)bytes};
+    const lh_bpe_span wanted = {(const unsigned char *)piece, (int32_t)bytes};
     const uint64_t key = lh_hash_text(piece, bytes);
     const int32_t known = lh_hash_find_item(&t->word_ids, key, is_word, t, &wanted);
     if (known != NOTHING) {
@@ -167,7 +148,7 @@ static int32_t best_pair(const lh_bpe_trainer *t) {
     return best;
 }
 
-static lh_status keep_token(lh_bpe_trainer *t, token made, int32_t *id) {
+static lh_status keep_token(lh_bpe_trainer *t, lh_bpe_token made, int32_t *id) {
     LH_TRY(lh_array_reserve(&t->token, &t->token_room, t->tokens + 1, sizeof *t->token));
     LH_TRY(lh_hash_add(&t->token_ids, lh_hash_text(made.bytes, (size_t)made.length),
                        (int32_t)t->tokens));
@@ -180,13 +161,13 @@ static lh_status keep_token(lh_bpe_trainer *t, token made, int32_t *id) {
 static lh_status add_token(lh_bpe_trainer *t, unsigned char *bytes, int32_t length, int32_t *id) {
     *id = find_token(t, bytes, length);
     const bool known = *id != NOTHING;
-    const lh_status status = known ? LH_OK : keep_token(t, (token){bytes, length}, id);
+    const lh_status status = known ? LH_OK : keep_token(t, (lh_bpe_token){bytes, length}, id);
     if (known || status != LH_OK) free(bytes);
     return status;
 }
 
 static lh_status join_tokens(lh_bpe_trainer *t, int32_t left, int32_t right, int32_t *id) {
-    const token a = t->token[left], b = t->token[right];
+    const lh_bpe_token a = t->token[left], b = t->token[right];
     unsigned char *bytes = lh_allocate((size_t)(a.length + b.length));
     if (bytes == NULL) return LH_EMEMORY;
     memcpy(bytes, a.bytes, (size_t)a.length);
@@ -255,7 +236,7 @@ static lh_status merge_all(lh_bpe_trainer *t, int64_t size) {
 /* ---- writing ---- */
 
 /* The token in printable characters, all of one or two bytes; `text` has room for them. */
-static void token_text(const token *k, const uint32_t character[LH_BPE_BYTES], char *text) {
+static void token_text(const lh_bpe_token *k, const uint32_t character[LH_BPE_BYTES], char *text) {
     for (int32_t i = 0; i < k->length; ++i) {
         const uint32_t c = character[k->bytes[i]];
         if (c >= 0x80) *text++ = (char)(0xC0 | c >> 6);

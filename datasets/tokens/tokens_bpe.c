@@ -22,17 +22,6 @@ enum {
     CACHE_BYTES = 24       /* longer pieces are rare */
 };
 
-typedef struct token {
-    unsigned char *bytes;
-    int32_t length;
-} token;
-
-/* The same, of somebody else's. */
-typedef struct span {
-    const unsigned char *bytes;
-    int32_t length;
-} span;
-
 /* What two neighbours become; merges stand in the order of their ranks. */
 typedef struct merge {
     int32_t left, right, merged;
@@ -46,7 +35,7 @@ typedef struct cached_piece {
 
 typedef struct bpe {
     int32_t count;              /* of tokens */
-    token *tokens;              /* by id */
+    lh_bpe_token *tokens;       /* by id */
     lh_hash by_bytes;           /* ids of tokens */
     merge *merges;              /* by rank */
     lh_hash by_halves;          /* ranks of merges, by (left, right) */
@@ -57,20 +46,13 @@ typedef struct bpe {
 
 /* ---- finding ---- */
 
-static bool is_token(const void *tokens, int32_t id, const void *wanted) {
-    const token *t = (const token *)tokens + id;
-    const span *s = wanted;
-    return t->length == s->length && memcmp(t->bytes, s->bytes, (size_t)s->length) == 0;
-}
-
 static uint64_t key_of(const unsigned char *bytes, int32_t length) {
     return lh_hash_text(bytes, (size_t)length);
 }
 
 /* NOTHING when there is none. */
 static int32_t token_id(const bpe *b, const unsigned char *bytes, int32_t length) {
-    const span wanted = {bytes, length};
-    return lh_hash_find_item(&b->by_bytes, key_of(bytes, length), is_token, b->tokens, &wanted);
+    return lh_bpe_find(&b->by_bytes, b->tokens, (lh_bpe_span){bytes, length});
 }
 
 /* ---- reading a vocabulary ---- */
@@ -116,7 +98,7 @@ static lh_status add_token(reader *r, const cJSON *entry) {
     if (!cJSON_IsNumber(entry) || !(id >= 0 && id < b->count) || id != (double)(int32_t)id)
         return lh_fail(LH_EFORMAT, "%s: token '%s' needs an id from 0 to %d", r->path,
                        entry->string, (int)b->count - 1);
-    token *t = &b->tokens[(int32_t)id];
+    lh_bpe_token *t = &b->tokens[(int32_t)id];
     if (t->bytes != NULL)
         return lh_fail(LH_EFORMAT, "%s: id %d belongs to two tokens, '%s' is the second", r->path,
                        (int)id, entry->string);
@@ -184,7 +166,7 @@ static lh_status add_merge(reader *r, char *line, char *end, int32_t rank) {
                        (long long)r->line);
     LH_TRY(read_half(r, line, blank, &m.left));
     LH_TRY(read_half(r, blank + 1, end, &m.right));
-    const token *left = &b->tokens[m.left], *right = &b->tokens[m.right];
+    const lh_bpe_token *left = &b->tokens[m.left], *right = &b->tokens[m.right];
     const int32_t length = left->length + right->length;
     unsigned char *joined = lh_allocate((size_t)length + 1);
     if (joined == NULL) return LH_EMEMORY;
@@ -490,7 +472,7 @@ static lh_status decode(const void *instance, const int32_t *tokens, int64_t cou
     *text = made;
     *bytes = size;
     for (int64_t i = 0; i < count; ++i) {
-        const token *t = &b->tokens[tokens[i]];
+        const lh_bpe_token *t = &b->tokens[tokens[i]];
         memcpy(made, t->bytes, (size_t)t->length);
         made += t->length;
     }
