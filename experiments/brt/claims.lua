@@ -97,11 +97,7 @@ local scale_changes = lh.by_scale {
   gpu = "width 512, windows of 256 to 1024, a tenth of the steps", paper = "",
 }
 
-local claims = {}
-
-local function claim(id, holds, more)
-  claims[#claims + 1] = lh.merged({ id, holds = holds, scale_changes = scale_changes }, more or {})
-end
+local claims, claim = lh.claims { scale_changes = scale_changes }
 
 claim("brt_p001", each(rec, function(m) return at_most(p.abs(BST(m) - 1.0), 0.10) end))
 

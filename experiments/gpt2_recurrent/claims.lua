@@ -56,11 +56,7 @@ local scale_changes = lh.by_scale {
   gpu = "a tenth of the steps", paper = "",
 }
 
-local claims = {}
-
-local function claim(id, holds, more)
-  claims[#claims + 1] = lh.merged({ id, holds = holds, scale_changes = scale_changes }, more or {})
-end
+local claims, claim = lh.claims { scale_changes = scale_changes }
 
 claim("gpt2_recurrent_p001", everywhere(
   function(n, o) return all { lower(n, o), same_flops(n, o) } end), {

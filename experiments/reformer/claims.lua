@@ -38,11 +38,7 @@ local scale_changes = lh.by_scale {
   gpu = "width 512, fewer steps", paper = "",
 }
 
-local claims = {}
-
-local function claim(id, holds, more)
-  claims[#claims + 1] = lh.merged({ id, holds = holds, scale_changes = scale_changes }, more or {})
-end
+local claims, claim = lh.claims { scale_changes = scale_changes }
 
 claim("reformer_p016", equal(65536 * 65536 * 4, 16 * 2 ^ 30))
 claim("reformer_p029", equal(2 * (511 + 1), 1024))

@@ -82,11 +82,7 @@ local scale_changes = lh.by_scale {
   gpu = "series: width 64; text: a tenth of the steps", paper = "",
 }
 
-local claims = {}
-
-local function claim(id, holds, more)
-  claims[#claims + 1] = lh.merged({ id, holds = holds, scale_changes = scale_changes }, more or {})
-end
+local claims, claim = lh.claims { scale_changes = scale_changes }
 
 claim("rsa_p016", equal(16 * 2, 32))
 

@@ -64,11 +64,7 @@ local scale_changes = lh.by_scale {
   gpu = "tracking as at medium; half the width on text", paper = "",
 }
 
-local claims = {}
-
-local function claim(id, holds, more)
-  claims[#claims + 1] = lh.merged({ id, holds = holds, scale_changes = scale_changes }, more or {})
-end
+local claims, claim = lh.claims { scale_changes = scale_changes }
 
 local tracking = { "random_walk", "algorithm" }
 local plain = "transformer_xl"

@@ -326,6 +326,17 @@ t.test("a scale takes the nearest smaller value", function()
     "medium").default_seeds, 5)
 end)
 
+t.test("claims of a list share what is said once", function()
+  local claims, claim = lh.claims { scale_changes = "narrow", note = "all" }
+  claim("paper_p001", lh.predicate.less(1, 2))
+  claim("paper_p002", lh.predicate.less(2, 3), { note = "own" })
+  t.equal(#claims, 2)
+  t.equal(claims[2][1], "paper_p002")
+  t.equal(claims[1].scale_changes .. claims[2].scale_changes, "narrownarrow")
+  t.equal(claims[1].note .. ", " .. claims[2].note, "all, own")
+  t.equal(#lh.claims(), 0)
+end)
+
 t.test("of merged options the last stands", function()
   local first = { layers = 2, width = 8 }
   local all = lh.merged(first, { width = 16, heads = 4 })

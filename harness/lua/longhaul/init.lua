@@ -52,6 +52,19 @@ function longhaul.merged(...)
   return all
 end
 
+--- A list of claims for `bench:claim`, and a function that adds one to it: `local claims, claim =
+--- lh.claims { scale_changes = "width 64" }`, then `claim("paper_p072", holds)` or, with further
+--- fields, `claim("paper_p072", holds, { direction = weaker })`. All have the fields of `shared`.
+---@param shared? table
+---@return longhaul.claim[]
+---@return fun(id: string, holds: longhaul.predicate, more?: table)
+function longhaul.claims(shared)
+  local list = {}
+  return list, function(id, holds, more)
+    list[#list + 1] = longhaul.merged(shared, { id, holds = holds }, more)
+  end
+end
+
 --- The value that a Lua file returns, by its path from the file that includes it: `local setting =
 --- lh.include "setting.lua"`.
 ---@param name string

@@ -1099,6 +1099,14 @@ function lh.by_scale(choices) end
 ---@return table
 function lh.merged(...) end
 
+---A list of claims for `bench:claim`, and a function that adds one to it: `local claims, claim =
+---lh.claims { scale_changes = "width 64" }`, then `claim("paper_p072", holds)` or, with further
+---fields, `claim("paper_p072", holds, { direction = weaker })`. All have the fields of `shared`.
+---@param shared? table
+---@return longhaul.claim[]
+---@return fun(id: string, holds: longhaul.predicate, more?: table)
+function lh.claims(shared) end
+
 ---The value that a Lua file returns, by its path from the file that includes it: `local setting =
 ---lh.include "setting.lua"`.
 ---@param name string
