@@ -231,6 +231,9 @@ return {
     file = "harness/report/kinds.lua", tests = "tests/lua/test_kinds.lua",
     { "local fields = table.move(kind.fields, 1, #kind.fields, 1, {})", "local fields = kind.fields",
       "the shared fields are added to a kind's own again and again" },
+  },
+  {
+    file = "harness/run/lists.lua", tests = "tests/lua/test_kinds.lua",
     { "table.sort(names)", "", "the kinds are listed in the order of a hash table" },
   },
   {
