@@ -85,8 +85,8 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     return lh_block_stack_declare(&model->stack, declaration);
 }
 
-static lh_status check(const void *instance, int64_t length) {
-    const lh_block_config *config = &((const lh_block_stack *)instance)->config;
+static lh_status check(const void *self, int64_t length) {
+    const lh_block_config *config = &((const lh_block_stack *)self)->config;
     if (!config->any_recurrent) return LH_OK;
     return lh_require_whole_chunks("window", config->window, length);
 }
@@ -114,9 +114,9 @@ static lh_status report_gate(const lh_params *params, int64_t layer, const char 
     return LH_OK;
 }
 
-static lh_status probe(const void *instance, const lh_params *params, const lh_report *report) {
-    const lh_block_config *config = &((const lh_block_stack *)instance)->config;
-    LH_TRY(lh_block_stack_probe(instance, params, report));
+static lh_status probe(const void *self, const lh_params *params, const lh_report *report) {
+    const lh_block_config *config = &((const lh_block_stack *)self)->config;
+    LH_TRY(lh_block_stack_probe(self, params, report));
     for (int64_t i = 0; i < config->layers; ++i) {
         if (!config->recurrent[i] || config->gate != LH_GATE_FIXED) continue;
         LH_TRY(report_gate(params, i, "attention_gate", report));

@@ -8,15 +8,15 @@ static const lh_option_table options[] = {
     LH_TABLE(lh_block_stack, config.recurrence_encoding, lh_recurrence_config),
     {0}};
 
-static lh_status declare(void *instance, const lh_model_setup *setup, lh_declare *declaration) {
-    lh_block_stack *stack = instance;
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
+    lh_block_stack *stack = self;
     LH_TRY(lh_block_config_settle(&stack->config, setup));
     return lh_block_stack_declare(stack, declaration);
 }
 
 /* Transformer-XL processes one block per step: its segment is its window (section 3.1). */
-static lh_status check_one_block(const void *instance, int64_t length) {
-    const lh_block_stack *stack = instance;
+static lh_status check_one_block(const void *self, int64_t length) {
+    const lh_block_stack *stack = self;
     if (length == stack->config.window) return LH_OK;
     return lh_fail(LH_ESHAPE,
                    "xl: segment %lld must equal window %lld (model slide takes longer "

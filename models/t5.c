@@ -72,62 +72,62 @@ static const lh_option_table options[] = {LH_TABLE(instance, size, sizes),
 
 /* ---- declaring ---- */
 
-static int declare_gain(lh_declare *declare, const sizes *size, const char *prefix) {
-    return lh_declare_param(declare, lh_init_ones(), 1, &size->width, "%s.norm.gain", prefix);
+static int declare_gain(lh_declare *declaration, const sizes *size, const char *prefix) {
+    return lh_declare_param(declaration, lh_init_ones(), 1, &size->width, "%s.norm.gain", prefix);
 }
 
-static int declare_matrix(lh_declare *declare, int64_t in, int64_t out, double variance,
+static int declare_matrix(lh_declare *declaration, int64_t in, int64_t out, double variance,
                           const char *prefix, const char *name) {
     const int64_t shape[] = {in, out};
-    return lh_declare_param(declare, lh_init_normal(sqrt(variance)), 2, shape, "%s.%s", prefix,
+    return lh_declare_param(declaration, lh_init_normal(sqrt(variance)), 2, shape, "%s.%s", prefix,
                             name);
 }
 
 /* The released initial values; queries take up the missing 1 / sqrt(d) of the scores. */
-static attention_layer declare_attention(lh_declare *declare, const sizes *size,
+static attention_layer declare_attention(lh_declare *declaration, const sizes *size,
                                          const char *prefix) {
     const int64_t inner = size->heads * size->head_width;
     const double width = (double)size->width, head_width = (double)size->head_width;
-    attention_layer l = {.gain = declare_gain(declare, size, prefix)};
+    attention_layer l = {.gain = declare_gain(declaration, size, prefix)};
     l.query =
-        declare_matrix(declare, size->width, inner, 1 / (width * head_width), prefix, "query");
-    l.key = declare_matrix(declare, size->width, inner, 1 / width, prefix, "key");
-    l.value = declare_matrix(declare, size->width, inner, 1 / width, prefix, "value");
-    l.out = declare_matrix(declare, inner, size->width, 1 / (double)inner, prefix, "out");
+        declare_matrix(declaration, size->width, inner, 1 / (width * head_width), prefix, "query");
+    l.key = declare_matrix(declaration, size->width, inner, 1 / width, prefix, "key");
+    l.value = declare_matrix(declaration, size->width, inner, 1 / width, prefix, "value");
+    l.out = declare_matrix(declaration, inner, size->width, 1 / (double)inner, prefix, "out");
     return l;
 }
 
-static void declare_block(block *b, lh_declare *declare, const sizes *size, bool decodes,
+static void declare_block(block *b, lh_declare *declaration, const sizes *size, bool decodes,
                           const char *name, int64_t i) {
     char prefix[64];
     (void)snprintf(prefix, sizeof prefix, "%s.layers.%lld.attention", name, (long long)i);
-    b->self = declare_attention(declare, size, prefix);
-    lh_recurrence_encoding_declare(&b->recurrence, &size->recurrence, declare, prefix);
+    b->self = declare_attention(declaration, size, prefix);
+    lh_recurrence_encoding_declare(&b->recurrence, &size->recurrence, declaration, prefix);
     (void)snprintf(prefix, sizeof prefix, "%s.layers.%lld.cross", name, (long long)i);
-    if (decodes) b->cross = declare_attention(declare, size, prefix);
+    if (decodes) b->cross = declare_attention(declaration, size, prefix);
     (void)snprintf(prefix, sizeof prefix, "%s.layers.%lld.feed_forward", name, (long long)i);
-    b->gain = declare_gain(declare, size, prefix);
-    b->in =
-        declare_matrix(declare, size->width, size->hidden, 1 / (double)size->width, prefix, "in");
-    b->out =
-        declare_matrix(declare, size->hidden, size->width, 1 / (double)size->hidden, prefix, "out");
+    b->gain = declare_gain(declaration, size, prefix);
+    b->in = declare_matrix(declaration, size->width, size->hidden, 1 / (double)size->width, prefix,
+                           "in");
+    b->out = declare_matrix(declaration, size->hidden, size->width, 1 / (double)size->hidden,
+                            prefix, "out");
 }
 
-static void declare_stack(stack *s, lh_declare *declare, const sizes *size, const char *name) {
+static void declare_stack(stack *s, lh_declare *declaration, const sizes *size, const char *name) {
     const int64_t table[] = {size->heads, LH_T5_BUCKETS};
     const lh_init init = lh_init_normal(1 / sqrt((double)size->width));
-    s->bias = lh_declare_param(declare, init, 2, table, "%s.bias", name);
+    s->bias = lh_declare_param(declaration, init, 2, table, "%s.bias", name);
     for (int64_t i = 0; i < size->layers; ++i)
-        declare_block(&s->layer[i], declare, size, s->decodes, name, i);
-    s->gain = declare_gain(declare, size, name);
+        declare_block(&s->layer[i], declaration, size, s->decodes, name, i);
+    s->gain = declare_gain(declaration, size, name);
 }
 
-static void declare_classifier(instance *model, lh_declare *declare) {
+static void declare_classifier(instance *model, lh_declare *declaration) {
     const sizes *size = &model->size;
     const int64_t shape[] = {size->classes, size->width};
     const lh_init init = lh_init_uniform(1 / sqrt((double)size->width));
-    model->classifier = lh_declare_param(declare, init, 2, shape, "classifier.weight");
-    model->classifier_bias = lh_declare_param(declare, init, 1, shape, "classifier.bias");
+    model->classifier = lh_declare_param(declaration, init, 2, shape, "classifier.weight");
+    model->classifier_bias = lh_declare_param(declaration, init, 1, shape, "classifier.bias");
 }
 
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {

@@ -52,14 +52,14 @@ lh_init lh_init_fan_in(double variance, int64_t fan_in) {
 /* ---- feed-forward network ---- */
 
 static void declare_feed_forward(lh_feed_forward *layer, const lh_block_config *config,
-                                 lh_declare *declare, const char *prefix) {
+                                 lh_declare *declaration, const char *prefix) {
     const int64_t gain[] = {config->width}, in[] = {config->width, config->hidden},
                   out[] = {config->hidden, config->width};
-    layer->gain = lh_declare_param(declare, lh_init_ones(), 1, gain, "%s.norm.gain", prefix);
+    layer->gain = lh_declare_param(declaration, lh_init_ones(), 1, gain, "%s.norm.gain", prefix);
     layer->in =
-        lh_declare_param(declare, lh_init_fan_in(1.0, config->width), 2, in, "%s.in", prefix);
-    layer->out =
-        lh_declare_param(declare, lh_init_fan_in(1.0, config->hidden), 2, out, "%s.out", prefix);
+        lh_declare_param(declaration, lh_init_fan_in(1.0, config->width), 2, in, "%s.in", prefix);
+    layer->out = lh_declare_param(declaration, lh_init_fan_in(1.0, config->hidden), 2, out,
+                                  "%s.out", prefix);
 }
 
 lh_tensor *lh_tiled_dropout(const lh_block_config *config, const lh_pass *pass, lh_tensor *x) {
@@ -98,41 +98,42 @@ static lh_status make_buckets(lh_block_stack *stack) {
     return LH_OK;
 }
 
-static void declare_layer(lh_block_stack *stack, int64_t i, lh_declare *declare) {
+static void declare_layer(lh_block_stack *stack, int64_t i, lh_declare *declaration) {
     const lh_block_config *config = &stack->config;
     lh_block_layer *layer = &stack->layer[i];
     char prefix[48];
     layer->attention.reads_states = config->recurrent[i] || config->feedback;
     layer->attention.reads_memory = i == config->memory_layer;
     (void)snprintf(prefix, sizeof prefix, "layers.%lld.attention", (long long)i);
-    lh_window_attention_declare(&layer->attention, config, declare, prefix);
+    lh_window_attention_declare(&layer->attention, config, declaration, prefix);
     if (!config->recurrent[i]) { /* Huang et al. 2023: RSA-BRT keeps its recurrent layer */
         (void)snprintf(prefix, sizeof prefix, "layers.%lld.recurrence", (long long)i);
         lh_recurrence_encoding_declare(&layer->attention.recurrence, &config->recurrence_encoding,
-                                       declare, prefix);
+                                       declaration, prefix);
     }
     if (config->recurrent[i]) {
         (void)snprintf(prefix, sizeof prefix, "layers.%lld.state", (long long)i);
-        lh_recurrent_state_declare(&layer->state, config, declare, prefix);
+        lh_recurrent_state_declare(&layer->state, config, declaration, prefix);
     }
     (void)snprintf(prefix, sizeof prefix, "layers.%lld.feed_forward", (long long)i);
-    declare_feed_forward(&layer->feed_forward, config, declare, prefix);
+    declare_feed_forward(&layer->feed_forward, config, declaration, prefix);
 }
 
-lh_status lh_block_stack_declare(lh_block_stack *stack, lh_declare *declare) {
+lh_status lh_block_stack_declare(lh_block_stack *stack, lh_declare *declaration) {
     const lh_block_config *config = &stack->config;
     const int64_t table[] = {config->vocabulary, config->width}, gain[] = {config->width};
     LH_TRY(make_buckets(stack));
-    stack->embedding = lh_declare_param(declare, lh_init_normal(1.0), 2, table, "embedding.weight");
-    lh_declare_embedding(declare);
+    stack->embedding =
+        lh_declare_param(declaration, lh_init_normal(1.0), 2, table, "embedding.weight");
+    lh_declare_embedding(declaration);
     for (int64_t i = 0; i < config->layers; ++i)
-        declare_layer(stack, i, declare);
-    stack->gain = lh_declare_param(declare, lh_init_ones(), 1, gain, "norm.gain");
+        declare_layer(stack, i, declaration);
+    stack->gain = lh_declare_param(declaration, lh_init_ones(), 1, gain, "norm.gain");
     return LH_OK;
 }
 
-void lh_block_stack_clear(void *instance) {
-    lh_block_stack *stack = instance;
+void lh_block_stack_clear(void *self) {
+    lh_block_stack *stack = self;
     free(stack->bucket_of);
 }
 
@@ -299,8 +300,8 @@ static double logit_scale(const lh_block_config *config) {
     return 1.0;
 }
 
-lh_status lh_block_stack_forward(const void *instance, lh_pass *pass, lh_output *out) {
-    const lh_block_stack *stack = instance;
+lh_status lh_block_stack_forward(const void *self, lh_pass *pass, lh_output *out) {
+    const lh_block_stack *stack = self;
     walk w = {.stack = stack, .pass = pass, .tape = lh_pass_tape(pass)};
     lh_tensor *table = lh_pass_param(pass, stack->embedding);
     LH_TRY(begin(&w));
@@ -318,16 +319,15 @@ lh_status lh_block_stack_forward(const void *instance, lh_pass *pass, lh_output 
 
 /* ---- accounting ---- */
 
-lh_status lh_block_stack_probe(const void *instance, const lh_params *params,
-                               const lh_report *report) {
-    const lh_block_stack *stack = instance;
+lh_status lh_block_stack_probe(const void *self, const lh_params *params, const lh_report *report) {
+    const lh_block_stack *stack = self;
     return lh_recurrence_encodings_probe(&stack->layer->attention.recurrence, sizeof *stack->layer,
                                          stack->config.layers, params, report);
 }
 
-double lh_block_stack_flops(const void *instance, int64_t length) {
+double lh_block_stack_flops(const void *self, int64_t length) {
     (void)length;
-    const lh_block_stack *stack = instance;
+    const lh_block_stack *stack = self;
     const lh_block_config *config = &stack->config;
     const double width = (double)config->width, window = (double)config->window;
     double flops = 2.0 * width * (double)config->vocabulary;

@@ -109,7 +109,7 @@ typedef struct lh_state_keys {
 
 /* Declares its parameters, called `prefix`.norm.gain and so on, and its state slot. */
 void lh_recurrent_state_declare(lh_recurrent_state *state, const lh_block_config *config,
-                                lh_declare *declare, const char *prefix);
+                                lh_declare *declaration, const char *prefix);
 
 /* The state that a segment begins with: C0 where a document starts, else the carried one. */
 lh_tensor *lh_recurrent_state_begin(const lh_recurrent_state *state, const lh_pass *pass);
@@ -156,7 +156,7 @@ typedef struct lh_window_keys {
 
 /* Declares its parameters, called `prefix`.norm.gain and so on, and its state slots. */
 void lh_window_attention_declare(lh_window_attention *layer, const lh_block_config *config,
-                                 lh_declare *declare, const char *prefix);
+                                 lh_declare *declaration, const char *prefix);
 
 /* The cache that a segment begins with. */
 lh_window_cache lh_window_attention_begin(const lh_window_attention *layer, const lh_pass *pass);
@@ -218,16 +218,15 @@ typedef struct lh_block_stack {
 
 /* stack->config must be complete. Parameters: embedding.weight, layers.<i>.attention.*,
  * layers.<i>.state.*, layers.<i>.feed_forward.*, norm.gain. */
-lh_status lh_block_stack_declare(lh_block_stack *stack, lh_declare *declare);
+lh_status lh_block_stack_declare(lh_block_stack *stack, lh_declare *declaration);
 /* The entries of a class whose instance is an lh_block_stack: lh_model_class. */
-void lh_block_stack_clear(void *instance);
-lh_status lh_block_stack_forward(const void *instance, lh_pass *pass, lh_output *out);
+void lh_block_stack_clear(void *self);
+lh_status lh_block_stack_forward(const void *self, lh_pass *pass, lh_output *out);
 
 /* The gates of the recurrence encodings: layer_<i>_rsa_gate. */
-lh_status lh_block_stack_probe(const void *instance, const lh_params *params,
-                               const lh_report *report);
+lh_status lh_block_stack_probe(const void *self, const lh_params *params, const lh_report *report);
 
 /* Forward FLOPs per token, head included; the segment's length does not matter. */
-double lh_block_stack_flops(const void *instance, int64_t length);
+double lh_block_stack_flops(const void *self, int64_t length);
 
 #endif

@@ -17,22 +17,22 @@ static const double bias_deviation = 0.1;
 static const double gate_variance = 0.1;
 
 static void declare_gate(lh_gate *gate, const lh_block_config *config, int64_t fan_in,
-                         lh_declare *declare, const char *prefix) {
+                         lh_declare *declaration, const char *prefix) {
     const int64_t matrix[] = {fan_in, config->width}, vector[] = {config->width};
     const lh_init weight = lh_init_fan_in(gate_variance, fan_in);
     const lh_init bias = lh_init_normal(bias_deviation);
-    gate->z = lh_declare_param(declare, lh_init_fan_in(1.0, fan_in), 2, matrix, "%s.z", prefix);
+    gate->z = lh_declare_param(declaration, lh_init_fan_in(1.0, fan_in), 2, matrix, "%s.z", prefix);
     if (config->z_bias) {
-        gate->z_bias = lh_declare_param(declare, bias, 1, vector, "%s.z_bias", prefix);
+        gate->z_bias = lh_declare_param(declaration, bias, 1, vector, "%s.z_bias", prefix);
     }
     if (config->gate == LH_GATE_FIXED) {
-        gate->bias = lh_declare_param(declare, bias, 1, vector, "%s.bias", prefix);
+        gate->bias = lh_declare_param(declaration, bias, 1, vector, "%s.bias", prefix);
         return;
     }
-    gate->forget = lh_declare_param(declare, weight, 2, matrix, "%s.forget", prefix);
-    gate->forget_bias = lh_declare_param(declare, bias, 1, vector, "%s.forget_bias", prefix);
-    gate->input = lh_declare_param(declare, weight, 2, matrix, "%s.input", prefix);
-    gate->input_bias = lh_declare_param(declare, bias, 1, vector, "%s.input_bias", prefix);
+    gate->forget = lh_declare_param(declaration, weight, 2, matrix, "%s.forget", prefix);
+    gate->forget_bias = lh_declare_param(declaration, bias, 1, vector, "%s.forget_bias", prefix);
+    gate->input = lh_declare_param(declaration, weight, 2, matrix, "%s.input", prefix);
+    gate->input_bias = lh_declare_param(declaration, bias, 1, vector, "%s.input_bias", prefix);
 }
 
 static lh_unary_op activation_of(const lh_block_config *config) {
@@ -59,48 +59,48 @@ static lh_tensor *apply_gate(const lh_gate *gate, const lh_block_config *config,
 /* ---- parameters ---- */
 
 static void declare_layout(lh_recurrent_state *state, const lh_block_config *config,
-                           lh_declare *declare, const char *prefix) {
+                           lh_declare *declaration, const char *prefix) {
     char name[64];
     const int64_t attended = 2 * lh_block_inner(config);
     if (config->layout != LH_LAYOUT_SINGLE) {
         (void)snprintf(name, sizeof name, "%s.attention_gate", prefix);
-        declare_gate(&state->attention_gate, config, attended, declare, name);
+        declare_gate(&state->attention_gate, config, attended, declaration, name);
     }
     if (config->layout == LH_LAYOUT_SKIP) return;
     const int64_t fan_in = config->layout == LH_LAYOUT_DUAL ? config->width : attended;
     const int64_t gain[] = {config->width}, in[] = {fan_in, config->hidden};
     if (config->layout == LH_LAYOUT_DUAL) {
-        state->feed_forward_gain =
-            lh_declare_param(declare, lh_init_ones(), 1, gain, "%s.feed_forward.norm.gain", prefix);
+        state->feed_forward_gain = lh_declare_param(declaration, lh_init_ones(), 1, gain,
+                                                    "%s.feed_forward.norm.gain", prefix);
     }
-    state->feed_forward_in =
-        lh_declare_param(declare, lh_init_fan_in(1.0, fan_in), 2, in, "%s.feed_forward.in", prefix);
+    state->feed_forward_in = lh_declare_param(declaration, lh_init_fan_in(1.0, fan_in), 2, in,
+                                              "%s.feed_forward.in", prefix);
     (void)snprintf(name, sizeof name, "%s.feed_forward_gate", prefix);
-    declare_gate(&state->feed_forward_gate, config, config->hidden, declare, name);
+    declare_gate(&state->feed_forward_gate, config, config->hidden, declaration, name);
 }
 
 void lh_recurrent_state_declare(lh_recurrent_state *state, const lh_block_config *config,
-                                lh_declare *declare, const char *prefix) {
+                                lh_declare *declaration, const char *prefix) {
     const int64_t width = config->width;
     const int64_t vector[] = {width}, states[] = {config->states, width},
                   matrix[] = {width, lh_block_inner(config)}, heads[] = {config->heads};
     const lh_init weight = lh_init_fan_in(1.0, width);
-    state->gain = lh_declare_param(declare, lh_init_ones(), 1, vector, "%s.norm.gain", prefix);
-    state->ids = lh_declare_param(declare, lh_init_normal(1.0), 2, states, "%s.ids", prefix);
-    state->initial = lh_declare_param(declare, lh_init_normal(initial_deviation), 2, states,
+    state->gain = lh_declare_param(declaration, lh_init_ones(), 1, vector, "%s.norm.gain", prefix);
+    state->ids = lh_declare_param(declaration, lh_init_normal(1.0), 2, states, "%s.ids", prefix);
+    state->initial = lh_declare_param(declaration, lh_init_normal(initial_deviation), 2, states,
                                       "%s.initial", prefix);
-    state->key = lh_declare_param(declare, weight, 2, matrix, "%s.key", prefix);
-    state->value = lh_declare_param(declare, weight, 2, matrix, "%s.value", prefix);
-    state->query_self = lh_declare_param(declare, weight, 2, matrix, "%s.query_self", prefix);
-    state->query_token = lh_declare_param(declare, weight, 2, matrix, "%s.query_token", prefix);
+    state->key = lh_declare_param(declaration, weight, 2, matrix, "%s.key", prefix);
+    state->value = lh_declare_param(declaration, weight, 2, matrix, "%s.value", prefix);
+    state->query_self = lh_declare_param(declaration, weight, 2, matrix, "%s.query_self", prefix);
+    state->query_token = lh_declare_param(declaration, weight, 2, matrix, "%s.query_token", prefix);
     if (config->normalize) {
         state->scale_self =
-            lh_declare_param(declare, lh_init_ones(), 1, heads, "%s.scale_self", prefix);
+            lh_declare_param(declaration, lh_init_ones(), 1, heads, "%s.scale_self", prefix);
         state->scale_token =
-            lh_declare_param(declare, lh_init_ones(), 1, heads, "%s.scale_token", prefix);
+            lh_declare_param(declaration, lh_init_ones(), 1, heads, "%s.scale_token", prefix);
     }
-    declare_layout(state, config, declare, prefix);
-    state->carried = lh_declare_state(declare, LH_STATE_REPLACE, 2, states, "%s", prefix);
+    declare_layout(state, config, declaration, prefix);
+    state->carried = lh_declare_state(declaration, LH_STATE_REPLACE, 2, states, "%s", prefix);
 }
 
 /* ---- forward ---- */

@@ -14,48 +14,51 @@ static const double bias_deviation =
 /* ---- parameters ---- */
 
 static void declare_memory(lh_window_attention *layer, const lh_block_config *config,
-                           lh_declare *declare, const char *prefix) {
+                           lh_declare *declaration, const char *prefix) {
     const int64_t ring[] = {config->memory, lh_block_inner(config)}, heads[] = {config->heads};
     const lh_init zero = lh_init_zeros();
-    layer->memory_gate = lh_declare_param(declare, zero, 1, heads, "%s.memory_gate", prefix);
-    layer->memory_keys = lh_declare_state(declare, LH_STATE_RING, 2, ring, "%s.memory.key", prefix);
+    layer->memory_gate = lh_declare_param(declaration, zero, 1, heads, "%s.memory_gate", prefix);
+    layer->memory_keys =
+        lh_declare_state(declaration, LH_STATE_RING, 2, ring, "%s.memory.key", prefix);
     layer->memory_values =
-        lh_declare_state(declare, LH_STATE_RING, 2, ring, "%s.memory.value", prefix);
+        lh_declare_state(declaration, LH_STATE_RING, 2, ring, "%s.memory.value", prefix);
 }
 
 void lh_window_attention_declare(lh_window_attention *layer, const lh_block_config *config,
-                                 lh_declare *declare, const char *prefix) {
+                                 lh_declare *declaration, const char *prefix) {
     const int64_t width = config->width, inner = lh_block_inner(config);
     const int64_t vector[] = {width}, matrix[] = {width, inner}, heads[] = {config->heads},
                   table[] = {config->heads, LH_T5_BUCKETS},
                   out[] = {layer->reads_states ? 2 * inner : inner, width},
                   cache[] = {config->window, config->heads, config->head_width};
     const lh_init weight = lh_init_fan_in(1.0, width);
-    layer->gain = lh_declare_param(declare, lh_init_ones(), 1, vector, "%s.norm.gain", prefix);
-    layer->key = lh_declare_param(declare, weight, 2, matrix, "%s.key", prefix);
-    layer->value = lh_declare_param(declare, weight, 2, matrix, "%s.value", prefix);
-    layer->query = lh_declare_param(declare, weight, 2, matrix, "%s.query", prefix);
+    layer->gain = lh_declare_param(declaration, lh_init_ones(), 1, vector, "%s.norm.gain", prefix);
+    layer->key = lh_declare_param(declaration, weight, 2, matrix, "%s.key", prefix);
+    layer->value = lh_declare_param(declaration, weight, 2, matrix, "%s.value", prefix);
+    layer->query = lh_declare_param(declaration, weight, 2, matrix, "%s.query", prefix);
     if (config->normalize) {
-        layer->scale = lh_declare_param(declare, lh_init_ones(), 1, heads, "%s.scale", prefix);
+        layer->scale = lh_declare_param(declaration, lh_init_ones(), 1, heads, "%s.scale", prefix);
     }
     if (config->position_bias) {
-        layer->bias = lh_declare_param(declare, lh_init_normal(bias_deviation), 2, table,
+        layer->bias = lh_declare_param(declaration, lh_init_normal(bias_deviation), 2, table,
                                        "%s.position_bias", prefix);
-        lh_declare_undecayed(declare);
+        lh_declare_undecayed(declaration);
     }
     if (layer->reads_states) {
-        layer->query_state = lh_declare_param(declare, weight, 2, matrix, "%s.query_state", prefix);
+        layer->query_state =
+            lh_declare_param(declaration, weight, 2, matrix, "%s.query_state", prefix);
     }
     if (layer->reads_states && config->normalize) {
         layer->scale_state =
-            lh_declare_param(declare, lh_init_ones(), 1, heads, "%s.scale_state", prefix);
+            lh_declare_param(declaration, lh_init_ones(), 1, heads, "%s.scale_state", prefix);
     }
-    layer->out = lh_declare_param(declare, lh_init_fan_in(1.0, out[0]), 2, out, "%s.out", prefix);
-    if (layer->reads_memory) declare_memory(layer, config, declare, prefix);
+    layer->out =
+        lh_declare_param(declaration, lh_init_fan_in(1.0, out[0]), 2, out, "%s.out", prefix);
+    if (layer->reads_memory) declare_memory(layer, config, declaration, prefix);
     layer->cache_keys =
-        lh_declare_state(declare, LH_STATE_REPLACE, 3, cache, "%s.cache.key", prefix);
+        lh_declare_state(declaration, LH_STATE_REPLACE, 3, cache, "%s.cache.key", prefix);
     layer->cache_values =
-        lh_declare_state(declare, LH_STATE_REPLACE, 3, cache, "%s.cache.value", prefix);
+        lh_declare_state(declaration, LH_STATE_REPLACE, 3, cache, "%s.cache.value", prefix);
 }
 
 /* ---- linear maps into heads ---- */

@@ -8,18 +8,18 @@
 
 static const int heads_first[] = {2, 1, 0, 3};
 
-void lh_learned_matrix_declare(lh_learned_matrix *layer, double gate, lh_declare *declare,
+void lh_learned_matrix_declare(lh_learned_matrix *layer, double gate, lh_declare *declaration,
                                const char *prefix) {
     const int64_t keys = layer->memory + layer->segment, one = 1,
                   whole[] = {layer->encoded, layer->segment, keys},
                   lags[] = {keys - 1, layer->encoded};
     if (layer->encoded == 0) return;
     layer->first_mu = gate;
-    layer->matrix = lh_declare_param(declare, lh_init_normal(0.02), layer->toeplitz ? 2 : 3,
+    layer->matrix = lh_declare_param(declaration, lh_init_normal(0.02), layer->toeplitz ? 2 : 3,
                                      layer->toeplitz ? lags : whole, "%s.matrix", prefix);
-    lh_declare_undecayed(declare);
-    layer->mu = lh_declare_param(declare, lh_init_zeros(), 1, &one, "%s.mu", prefix);
-    lh_declare_initial(declare, &layer->first_mu);
+    lh_declare_undecayed(declaration);
+    layer->mu = lh_declare_param(declaration, lh_init_zeros(), 1, &one, "%s.mu", prefix);
+    lh_declare_initial(declaration, &layer->first_mu);
 }
 
 /* 1 where a key stands before its query, else 0: [length][memory + length]. */

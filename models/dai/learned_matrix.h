@@ -18,7 +18,7 @@ typedef struct lh_learned_matrix {
 
 /* Declares <prefix>.matrix and .mu of a layer whose sizes are set. `encoded` 0: nothing. The layer
  * lies in the model's instance. */
-void lh_learned_matrix_declare(lh_learned_matrix *layer, double gate, lh_declare *declare,
+void lh_learned_matrix_declare(lh_learned_matrix *layer, double gate, lh_declare *declaration,
                                const char *prefix);
 
 /* (1 - g) attended + g matrix v for the first heads. v [batch][memory + length][heads][head_width],

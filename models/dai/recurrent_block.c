@@ -16,65 +16,70 @@ enum { ROTARY = 32, NAME = 96 };
 
 /* ---- parameters ---- */
 
-static lh_dense declare_dense(lh_declare *declare, lh_init init, int64_t in, int64_t out,
+static lh_dense declare_dense(lh_declare *declaration, lh_init init, int64_t in, int64_t out,
                               const char *prefix, const char *name) {
     const int64_t shape[] = {in, out};
     lh_dense dense;
-    dense.weight = lh_declare_param(declare, init, 2, shape, "%s.%s.weight", prefix, name);
-    dense.bias = lh_declare_param(declare, lh_init_zeros(), 1, &out, "%s.%s.bias", prefix, name);
+    dense.weight = lh_declare_param(declaration, init, 2, shape, "%s.%s.weight", prefix, name);
+    dense.bias =
+        lh_declare_param(declaration, lh_init_zeros(), 1, &out, "%s.%s.bias", prefix, name);
     return dense;
 }
 
 static lh_block_attention declare_attention(const lh_recurrent_block_config *config,
-                                            int64_t head_width, lh_init init, lh_declare *declare,
-                                            const char *prefix, const char *name) {
+                                            int64_t head_width, lh_init init,
+                                            lh_declare *declaration, const char *prefix,
+                                            const char *name) {
     const int64_t inner = config->heads * head_width, query[] = {config->width, inner},
                   key_value[] = {config->width, 2 * inner};
     char path[NAME];
     (void)snprintf(path, sizeof path, "%s.%s", prefix, name);
     lh_block_attention made = {.heads = config->heads, .head_width = head_width};
-    made.gain = lh_declare_param(declare, lh_init_ones(), 1, &config->width, "%s.norm.gain", path);
-    made.query = lh_declare_param(declare, init, 2, query, "%s.query", path);
-    made.key_value = lh_declare_param(declare, init, 2, key_value, "%s.key_value", path);
-    made.out = declare_dense(declare, init, inner, config->width, path, "out");
+    made.gain =
+        lh_declare_param(declaration, lh_init_ones(), 1, &config->width, "%s.norm.gain", path);
+    made.query = lh_declare_param(declaration, init, 2, query, "%s.query", path);
+    made.key_value = lh_declare_param(declaration, init, 2, key_value, "%s.key_value", path);
+    made.out = declare_dense(declaration, init, inner, config->width, path, "out");
     return made;
 }
 
-static lh_update_gate declare_gate(int64_t width, lh_init init, lh_declare *declare,
+static lh_update_gate declare_gate(int64_t width, lh_init init, lh_declare *declaration,
                                    const char *prefix, const char *name) {
     char path[NAME];
     (void)snprintf(path, sizeof path, "%s.%s", prefix, name);
-    return (lh_update_gate){.update = declare_dense(declare, init, width, width, path, "update"),
-                            .input = declare_dense(declare, init, width, width, path, "input"),
-                            .forget = declare_dense(declare, init, width, width, path, "forget")};
+    return (lh_update_gate){
+        .update = declare_dense(declaration, init, width, width, path, "update"),
+        .input = declare_dense(declaration, init, width, width, path, "input"),
+        .forget = declare_dense(declaration, init, width, width, path, "forget")};
 }
 
 void lh_recurrent_block_declare(lh_recurrent_block *block, const lh_recurrent_block_config *config,
-                                lh_init init, lh_declare *declare, const char *prefix) {
+                                lh_init init, lh_declare *declaration, const char *prefix) {
     const int64_t width = config->width, projection[] = {2 * width, width},
                   states[] = {config->states, width};
     block->config = *config;
     block->token_self =
-        declare_attention(config, config->head_width, init, declare, prefix, "token_self");
+        declare_attention(config, config->head_width, init, declaration, prefix, "token_self");
     block->token_cross =
-        declare_attention(config, config->head_width, init, declare, prefix, "token_cross");
-    block->state_self =
-        declare_attention(config, config->state_head_width, init, declare, prefix, "state_self");
-    block->state_cross =
-        declare_attention(config, config->state_head_width, init, declare, prefix, "state_cross");
+        declare_attention(config, config->head_width, init, declaration, prefix, "token_cross");
+    block->state_self = declare_attention(config, config->state_head_width, init, declaration,
+                                          prefix, "state_self");
+    block->state_cross = declare_attention(config, config->state_head_width, init, declaration,
+                                           prefix, "state_cross");
     block->token_projection =
-        lh_declare_param(declare, init, 2, projection, "%s.token_projection", prefix);
+        lh_declare_param(declaration, init, 2, projection, "%s.token_projection", prefix);
     block->state_projection =
-        lh_declare_param(declare, init, 2, projection, "%s.state_projection", prefix);
-    block->token_in = declare_dense(declare, init, width, config->hidden, prefix, "token_in");
-    block->token_out = declare_dense(declare, init, config->hidden, width, prefix, "token_out");
-    block->state_in = declare_dense(declare, init, width, config->hidden, prefix, "state_in");
-    block->state_out = declare_dense(declare, init, config->hidden, width, prefix, "state_out");
-    block->attention_gate = declare_gate(width, init, declare, prefix, "attention_gate");
-    block->feed_forward_gate = declare_gate(width, init, declare, prefix, "feed_forward_gate");
-    block->initial = lh_declare_param(declare, lh_init_normal(1.0), 2, states, "%s.states", prefix);
+        lh_declare_param(declaration, init, 2, projection, "%s.state_projection", prefix);
+    block->token_in = declare_dense(declaration, init, width, config->hidden, prefix, "token_in");
+    block->token_out = declare_dense(declaration, init, config->hidden, width, prefix, "token_out");
+    block->state_in = declare_dense(declaration, init, width, config->hidden, prefix, "state_in");
+    block->state_out = declare_dense(declaration, init, config->hidden, width, prefix, "state_out");
+    block->attention_gate = declare_gate(width, init, declaration, prefix, "attention_gate");
+    block->feed_forward_gate = declare_gate(width, init, declaration, prefix, "feed_forward_gate");
+    block->initial =
+        lh_declare_param(declaration, lh_init_normal(1.0), 2, states, "%s.states", prefix);
     block->carried =
-        lh_declare_state(declare, LH_STATE_REPLACE, 2, states, "%s.states.carried", prefix);
+        lh_declare_state(declaration, LH_STATE_REPLACE, 2, states, "%s.states.carried", prefix);
 }
 
 /* ---- forward ---- */

@@ -39,7 +39,7 @@ typedef struct lh_recurrent_block {
 
 /* Declares its parameters, whose names begin with `prefix`, and its state slot. */
 void lh_recurrent_block_declare(lh_recurrent_block *block, const lh_recurrent_block_config *config,
-                                lh_init init, lh_declare *declare, const char *prefix);
+                                lh_init init, lh_declare *declaration, const char *prefix);
 
 /* x [batch][length][width] -> the same shape; hands the next states over. */
 lh_tensor *lh_recurrent_block_apply(const lh_recurrent_block *block, lh_pass *pass, lh_tensor *x);

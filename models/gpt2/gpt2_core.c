@@ -30,50 +30,53 @@ lh_status lh_gpt2_config_settle(lh_gpt2_config *config, const lh_model_setup *se
 }
 
 /* A weight [in][out] named `name` and its bias. */
-static void declare_linear(lh_declare *declare, double deviation, int64_t in, int64_t out,
+static void declare_linear(lh_declare *declaration, double deviation, int64_t in, int64_t out,
                            const char *name, int *weight, int *bias) {
     const int64_t shape[] = {in, out};
-    *weight = lh_declare_param(declare, lh_init_normal(deviation), 2, shape, "%s", name);
-    *bias = lh_declare_param(declare, lh_init_zeros(), 1, shape + 1, "%s_bias", name);
+    *weight = lh_declare_param(declaration, lh_init_normal(deviation), 2, shape, "%s", name);
+    *bias = lh_declare_param(declaration, lh_init_zeros(), 1, shape + 1, "%s_bias", name);
 }
 
 /* All weights are normal with deviation 0.02; those that write to the residual stream are divided
  * by sqrt(2 L) (Radford et al. 2019, section 2.3, counts residual layers). */
-static void declare_block(lh_gpt2_core *core, int64_t i, lh_declare *declare) {
+static void declare_block(lh_gpt2_core *core, int64_t i, lh_declare *declaration) {
     const lh_gpt2_config *config = &core->config;
     const double deviation = 0.02, residual = 0.02 / sqrt(2.0 * (double)config->layers);
     const int64_t width = config->width;
     lh_gpt2_layer *layer = &core->layer[i];
     char name[64];
     (void)snprintf(name, sizeof name, "layers.%lld.norm", (long long)i);
-    layer->norm = lh_norm_declare(declare, width, name);
+    layer->norm = lh_norm_declare(declaration, width, name);
     (void)snprintf(name, sizeof name, "layers.%lld.attention.joined", (long long)i);
-    declare_linear(declare, deviation, width, 3 * width, name, &layer->joined, &layer->joined_bias);
+    declare_linear(declaration, deviation, width, 3 * width, name, &layer->joined,
+                   &layer->joined_bias);
     (void)snprintf(name, sizeof name, "layers.%lld.attention.out", (long long)i);
-    declare_linear(declare, residual, width, width, name, &layer->out, &layer->out_bias);
+    declare_linear(declaration, residual, width, width, name, &layer->out, &layer->out_bias);
     (void)snprintf(name, sizeof name, "layers.%lld.recurrence", (long long)i);
-    lh_recurrence_encoding_declare(&layer->recurrence, &config->recurrence_encoding, declare, name);
+    lh_recurrence_encoding_declare(&layer->recurrence, &config->recurrence_encoding, declaration,
+                                   name);
     (void)snprintf(name, sizeof name, "layers.%lld.feed_forward.norm", (long long)i);
-    layer->feed_forward_norm = lh_norm_declare(declare, width, name);
+    layer->feed_forward_norm = lh_norm_declare(declaration, width, name);
     (void)snprintf(name, sizeof name, "layers.%lld.feed_forward.in", (long long)i);
-    declare_linear(declare, deviation, width, 4 * width, name, &layer->in, &layer->in_bias);
+    declare_linear(declaration, deviation, width, 4 * width, name, &layer->in, &layer->in_bias);
     (void)snprintf(name, sizeof name, "layers.%lld.feed_forward.out", (long long)i);
-    declare_linear(declare, residual, 4 * width, width, name, &layer->feed_forward_out,
+    declare_linear(declaration, residual, 4 * width, width, name, &layer->feed_forward_out,
                    &layer->feed_forward_out_bias);
 }
 
-void lh_gpt2_declare(lh_gpt2_core *core, lh_declare *declare) {
+void lh_gpt2_declare(lh_gpt2_core *core, lh_declare *declaration) {
     const lh_gpt2_config *config = &core->config;
     const int64_t table[] = {config->vocabulary, config->width},
                   positions[] = {config->context, config->width};
-    core->embedding = lh_declare_param(declare, lh_init_normal(0.02), 2, table, "embedding.weight");
-    lh_declare_embedding(declare);
+    core->embedding =
+        lh_declare_param(declaration, lh_init_normal(0.02), 2, table, "embedding.weight");
+    lh_declare_embedding(declaration);
     core->positions =
-        lh_declare_param(declare, lh_init_normal(0.01), 2, positions, "positions.weight");
-    lh_declare_embedding(declare);
+        lh_declare_param(declaration, lh_init_normal(0.01), 2, positions, "positions.weight");
+    lh_declare_embedding(declaration);
     for (int64_t i = 0; i < config->layers; ++i)
-        declare_block(core, i, declare);
-    core->norm = lh_norm_declare(declare, config->width, "norm");
+        declare_block(core, i, declaration);
+    core->norm = lh_norm_declare(declaration, config->width, "norm");
 }
 
 /* ---- forward ---- */

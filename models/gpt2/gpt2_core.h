@@ -39,7 +39,7 @@ extern const lh_option lh_gpt2_config_options[];
 lh_status lh_gpt2_config_settle(lh_gpt2_config *config, const lh_model_setup *setup);
 
 /* Declares everything from core->config. */
-void lh_gpt2_declare(lh_gpt2_core *core, lh_declare *declare);
+void lh_gpt2_declare(lh_gpt2_core *core, lh_declare *declaration);
 
 /* ---- forward ---- */
 

@@ -17,19 +17,20 @@ static int64_t size_at(const lh_window_summary *summary, int place) {
     return place > summary->hidden_layers ? summary->embeddings * summary->width : summary->hidden;
 }
 
-void lh_window_summary_declare(lh_window_summary *summary, lh_declare *declare) {
+void lh_window_summary_declare(lh_window_summary *summary, lh_declare *declaration) {
     const int64_t layers[] = {1, summary->layers}, width[] = {summary->width};
     const lh_init zero = lh_init_zeros();
-    summary->layer_weights = lh_declare_param(declare, zero, 2, layers, "summary.layer_weights");
-    lh_declare_undecayed(declare);
+    summary->layer_weights =
+        lh_declare_param(declaration, zero, 2, layers, "summary.layer_weights");
+    lh_declare_undecayed(declaration);
     if (summary->pooling == LH_POOL_ATTENTION)
         summary->query =
-            lh_declare_param(declare, glorot(summary->width, 1), 1, width, "summary.query");
+            lh_declare_param(declaration, glorot(summary->width, 1), 1, width, "summary.query");
     for (int i = 0; i <= summary->hidden_layers; ++i) {
         const int64_t in = size_at(summary, i), out = size_at(summary, i + 1), shape[] = {in, out};
         summary->weight[i] =
-            lh_declare_param(declare, glorot(in, out), 2, shape, "summary.%d.weight", i);
-        summary->bias[i] = lh_declare_param(declare, zero, 1, shape + 1, "summary.%d.bias", i);
+            lh_declare_param(declaration, glorot(in, out), 2, shape, "summary.%d.weight", i);
+        summary->bias[i] = lh_declare_param(declaration, zero, 1, shape + 1, "summary.%d.bias", i);
     }
 }
 

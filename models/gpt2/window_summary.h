@@ -20,7 +20,7 @@ typedef struct lh_window_summary {
 } lh_window_summary;
 
 /* Declares everything but the first six fields, which are set. */
-void lh_window_summary_declare(lh_window_summary *summary, lh_declare *declare);
+void lh_window_summary_declare(lh_window_summary *summary, lh_declare *declaration);
 
 /* sum_l w_l h^l with w = softmax(alpha) (eq. 1). layers [L][...] -> [...]. */
 lh_tensor *lh_window_summary_mix(const lh_window_summary *summary, const lh_gpt2_run *run,

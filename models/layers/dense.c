@@ -6,23 +6,23 @@
 
 #include "models/layers/common.h"
 
-static lh_dense declare_dense(lh_declare *declare, int64_t in, int64_t out, lh_init weight,
+static lh_dense declare_dense(lh_declare *declaration, int64_t in, int64_t out, lh_init weight,
                               lh_init bias, const char *prefix) {
     const int64_t matrix[] = {in, out};
     lh_dense dense;
-    dense.weight = lh_declare_param(declare, weight, 2, matrix, "%s.weight", prefix);
-    dense.bias = lh_declare_param(declare, bias, 1, &out, "%s.bias", prefix);
+    dense.weight = lh_declare_param(declaration, weight, 2, matrix, "%s.weight", prefix);
+    dense.bias = lh_declare_param(declaration, bias, 1, &out, "%s.bias", prefix);
     return dense;
 }
 
-lh_dense lh_dense_declare(lh_declare *declare, int64_t in, int64_t out, const char *prefix) {
+lh_dense lh_dense_declare(lh_declare *declaration, int64_t in, int64_t out, const char *prefix) {
     const lh_init uniform = lh_init_uniform(1.0 / sqrt((double)in));
-    return declare_dense(declare, in, out, uniform, uniform, prefix);
+    return declare_dense(declaration, in, out, uniform, uniform, prefix);
 }
 
-lh_dense lh_dense_declare_normal(lh_declare *declare, int64_t in, int64_t out, double deviation,
+lh_dense lh_dense_declare_normal(lh_declare *declaration, int64_t in, int64_t out, double deviation,
                                  const char *prefix) {
-    return declare_dense(declare, in, out, lh_init_normal(deviation), lh_init_zeros(), prefix);
+    return declare_dense(declaration, in, out, lh_init_normal(deviation), lh_init_zeros(), prefix);
 }
 
 lh_tensor *lh_dense_apply(lh_dense dense, const lh_pass *pass, lh_tensor *x,
@@ -31,17 +31,17 @@ lh_tensor *lh_dense_apply(lh_dense dense, const lh_pass *pass, lh_tensor *x,
                      lh_pass_param(pass, dense.bias), activation);
 }
 
-lh_norm lh_norm_declare_normal(lh_declare *declare, int64_t width, double deviation,
+lh_norm lh_norm_declare_normal(lh_declare *declaration, int64_t width, double deviation,
                                const char *prefix) {
     const lh_init gain = {LH_INIT_NORMAL, 1.0, deviation};
     lh_norm norm;
-    norm.gain = lh_declare_param(declare, gain, 1, &width, "%s.gain", prefix);
-    norm.bias = lh_declare_param(declare, lh_init_zeros(), 1, &width, "%s.bias", prefix);
+    norm.gain = lh_declare_param(declaration, gain, 1, &width, "%s.gain", prefix);
+    norm.bias = lh_declare_param(declaration, lh_init_zeros(), 1, &width, "%s.bias", prefix);
     return norm;
 }
 
-lh_norm lh_norm_declare(lh_declare *declare, int64_t width, const char *prefix) {
-    return lh_norm_declare_normal(declare, width, 0.0, prefix);
+lh_norm lh_norm_declare(lh_declare *declaration, int64_t width, const char *prefix) {
+    return lh_norm_declare_normal(declaration, width, 0.0, prefix);
 }
 
 lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x) {

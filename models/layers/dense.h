@@ -13,10 +13,10 @@ typedef struct lh_dense {
 } lh_dense;
 
 /* Names are "<prefix>.weight" and "<prefix>.bias". */
-lh_dense lh_dense_declare(lh_declare *declare, int64_t in, int64_t out, const char *prefix);
+lh_dense lh_dense_declare(lh_declare *declaration, int64_t in, int64_t out, const char *prefix);
 
 /* The same with a weight of N(0, deviation^2) and a bias of 0. */
-lh_dense lh_dense_declare_normal(lh_declare *declare, int64_t in, int64_t out, double deviation,
+lh_dense lh_dense_declare_normal(lh_declare *declaration, int64_t in, int64_t out, double deviation,
                                  const char *prefix);
 
 /* activation(x weight + bias), x [...][in] -> [...][out]. */
@@ -28,10 +28,10 @@ typedef struct lh_norm {
 } lh_norm;
 
 /* Names are "<prefix>.gain" and "<prefix>.bias". */
-lh_norm lh_norm_declare(lh_declare *declare, int64_t width, const char *prefix);
+lh_norm lh_norm_declare(lh_declare *declaration, int64_t width, const char *prefix);
 
 /* The same with a gain of N(1, deviation^2), as Transformer-XL's released code begins. */
-lh_norm lh_norm_declare_normal(lh_declare *declare, int64_t width, double deviation,
+lh_norm lh_norm_declare_normal(lh_declare *declaration, int64_t width, double deviation,
                                const char *prefix);
 
 /* Over the last axis, epsilon 1e-5. */

@@ -163,16 +163,16 @@ static void lay_out(lh_recurrence_encoding *layer, const lh_recurrence_config *c
 }
 
 /* A list that begins with `initial`, or with what `init` draws where that is NULL. */
-static int declare_list(lh_declare *declare, int64_t count, lh_init init, const double *initial,
+static int declare_list(lh_declare *declaration, int64_t count, lh_init init, const double *initial,
                         const char *prefix, const char *name) {
     if (count == 0) return -1;
-    const int index = lh_declare_param(declare, init, 1, &count, "%s.%s", prefix, name);
-    lh_declare_initial(declare, initial);
+    const int index = lh_declare_param(declaration, init, 1, &count, "%s.%s", prefix, name);
+    lh_declare_initial(declaration, initial);
     return index;
 }
 
 void lh_recurrence_encoding_declare(lh_recurrence_encoding *layer,
-                                    const lh_recurrence_config *config, lh_declare *declare,
+                                    const lh_recurrence_config *config, lh_declare *declaration,
                                     const char *prefix) {
     int32_t etas = 0, nus = 0;
     layer->encoded = 0;
@@ -183,11 +183,11 @@ void lh_recurrence_encoding_declare(lh_recurrence_encoding *layer,
                   sizes = {LH_INIT_UNIFORM, 1.5, 0.5}, given = lh_init_zeros();
     const bool drawn = config->spread == LH_RECURRENCE_RANDOM;
     layer->first_mu = config->gate;
-    layer->eta =
-        declare_list(declare, etas, signed_sizes, drawn ? NULL : layer->first_eta, prefix, "eta");
-    layer->nu = declare_list(declare, nus, sizes, drawn ? NULL : layer->first_nu, prefix, "nu");
-    layer->theta = declare_list(declare, thetas, given, layer->first_theta, prefix, "theta");
-    layer->mu = declare_list(declare, 1, given, &layer->first_mu, prefix, "mu");
+    layer->eta = declare_list(declaration, etas, signed_sizes, drawn ? NULL : layer->first_eta,
+                              prefix, "eta");
+    layer->nu = declare_list(declaration, nus, sizes, drawn ? NULL : layer->first_nu, prefix, "nu");
+    layer->theta = declare_list(declaration, thetas, given, layer->first_theta, prefix, "theta");
+    layer->mu = declare_list(declaration, 1, given, &layer->first_mu, prefix, "mu");
 }
 
 /* ---- forward ---- */

@@ -6,7 +6,7 @@
  *     k1,...,k6 heads of each kind, rsa_dilation, rsa_gate, rsa_cutoff, rsa_sharing, rsa_spread (in
  *     Lua: rsa = { kinds = {...}, ... });
  *   - completes what they say: lh_recurrence_config_settle(&model->recurrence, heads);
- *   - declares a layer: lh_recurrence_encoding_declare(&layer, &config, declare, "layers.0.x");
+ *   - declares a layer: lh_recurrence_encoding_declare(&layer, &config, declaration, "layers.0.x");
  *   - after lh_attend(tape, &attention, q):
  *       y = lh_recurrence_encoding_mix(&layer, pass, &attention, y);
  *
@@ -65,7 +65,7 @@ typedef struct lh_recurrence_encoding {
 /* Declares <prefix>.eta, .nu, .theta and .mu, as far as there are heads that read them. The layer
  * holds their initial values: it must lie in the model's instance. */
 void lh_recurrence_encoding_declare(lh_recurrence_encoding *layer,
-                                    const lh_recurrence_config *config, lh_declare *declare,
+                                    const lh_recurrence_config *config, lh_declare *declaration,
                                     const char *prefix);
 
 /* (1 - g) attended + g P V for the encoded heads (eq. 4). `attention` is the one that gave

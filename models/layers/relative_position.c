@@ -5,26 +5,28 @@
 #include <stdlib.h>
 
 void lh_relative_position_declare(lh_relative_position *layer, int64_t width, int64_t heads,
-                                  int64_t head_width, lh_init init, lh_declare *declare,
+                                  int64_t head_width, lh_init init, lh_declare *declaration,
                                   const char *prefix) {
     const int64_t inner = heads * head_width, projection[] = {width, inner};
     layer->heads = heads;
     layer->head_width = head_width;
     layer->projection =
-        lh_declare_param(declare, init, 2, projection, "%s.relative.projection", prefix);
-    layer->content = lh_declare_param(declare, init, 1, &inner, "%s.relative.content", prefix);
-    lh_declare_rows(declare, heads);
-    layer->position = lh_declare_param(declare, init, 1, &inner, "%s.relative.position", prefix);
-    lh_declare_rows(declare, heads);
+        lh_declare_param(declaration, init, 2, projection, "%s.relative.projection", prefix);
+    layer->content = lh_declare_param(declaration, init, 1, &inner, "%s.relative.content", prefix);
+    lh_declare_rows(declaration, heads);
+    layer->position =
+        lh_declare_param(declaration, init, 1, &inner, "%s.relative.position", prefix);
+    lh_declare_rows(declaration, heads);
 }
 
 void lh_relative_position_declare_shared(lh_relative_position *layer,
                                          const lh_relative_position *first, int64_t width,
-                                         lh_init init, lh_declare *declare, const char *prefix) {
+                                         lh_init init, lh_declare *declaration,
+                                         const char *prefix) {
     const int64_t projection[] = {width, first->heads * first->head_width};
     *layer = *first;
     layer->projection =
-        lh_declare_param(declare, init, 2, projection, "%s.relative.projection", prefix);
+        lh_declare_param(declaration, init, 2, projection, "%s.relative.projection", prefix);
 }
 
 /* 0, 1 ... count - 1. */

@@ -17,13 +17,13 @@ typedef struct lh_relative_position {
 
 /* Declares <prefix>.relative.projection, .content and .position. */
 void lh_relative_position_declare(lh_relative_position *layer, int64_t width, int64_t heads,
-                                  int64_t head_width, lh_init init, lh_declare *declare,
+                                  int64_t head_width, lh_init init, lh_declare *declaration,
                                   const char *prefix);
 
 /* A layer with the content and position vectors of `first`: declares its projection alone. */
 void lh_relative_position_declare_shared(lh_relative_position *layer,
                                          const lh_relative_position *first, int64_t width,
-                                         lh_init init, lh_declare *declare, const char *prefix);
+                                         lh_init init, lh_declare *declaration, const char *prefix);
 
 /* Sets positions and bias of `attention`, whose scale is set, from sinusoids [distances][width] of
  * the distances 0 and up; larger distances than there are sinusoids count as the largest. q

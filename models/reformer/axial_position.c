@@ -51,14 +51,14 @@ lh_status lh_axial_positions_settle(lh_axial_positions *positions, int64_t width
     return settle_widths(positions, width);
 }
 
-void lh_axial_positions_declare(lh_axial_positions *positions, lh_declare *declare) {
+void lh_axial_positions_declare(lh_axial_positions *positions, lh_declare *declaration) {
     const lh_init waves = {LH_INIT_SINUSOIDS, 0.0, 1.0};
     for (int64_t a = 0; a < positions->axes; ++a) {
         const int64_t shape[] = {positions->size[a], positions->width[a]};
         positions->table[a] =
-            lh_declare_param(declare, positions->axes == 1 ? waves : lh_init_normal(1.0), 2, shape,
-                             "positions.%lld.weight", (long long)a);
-        lh_declare_embedding(declare);
+            lh_declare_param(declaration, positions->axes == 1 ? waves : lh_init_normal(1.0), 2,
+                             shape, "positions.%lld.weight", (long long)a);
+        lh_declare_embedding(declaration);
     }
 }
 

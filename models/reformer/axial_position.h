@@ -25,7 +25,7 @@ extern const lh_option lh_axial_positions_options[];
 lh_status lh_axial_positions_settle(lh_axial_positions *positions, int64_t width);
 
 /* One table starts from sines and cosines, those of axes from a standard normal distribution. */
-void lh_axial_positions_declare(lh_axial_positions *positions, lh_declare *declare);
+void lh_axial_positions_declare(lh_axial_positions *positions, lh_declare *declaration);
 
 /* Fails with LH_ESHAPE when a segment is longer than there are positions. */
 lh_status lh_axial_positions_check(const lh_axial_positions *positions, int64_t length);

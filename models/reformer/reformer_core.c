@@ -129,49 +129,52 @@ bool lh_reformer_shares(lh_reformer_kind kind) {
     return kind == LH_REFORMER_SHARED || kind == LH_REFORMER_SHARED_PLAIN || uses_lsh(kind);
 }
 
-static lh_norm declare_norm(lh_declare *declare, int64_t width, const char *prefix) {
+static lh_norm declare_norm(lh_declare *declaration, int64_t width, const char *prefix) {
     char name[LH_LAYER_NAME];
     (void)snprintf(name, sizeof name, "%snorm", prefix);
-    return lh_norm_declare(declare, width, name);
+    return lh_norm_declare(declaration, width, name);
 }
 
-static int declare_weight(lh_declare *declare, int64_t in, int64_t out, const char *prefix,
+static int declare_weight(lh_declare *declaration, int64_t in, int64_t out, const char *prefix,
                           const char *name) {
     const int64_t shape[] = {in, out};
-    return lh_declare_param(declare, lh_reformer_weight(in, out), 2, shape, "%s%s", prefix, name);
+    return lh_declare_param(declaration, lh_reformer_weight(in, out), 2, shape, "%s%s", prefix,
+                            name);
 }
 
-static int declare_bias(lh_declare *declare, int64_t width, const char *prefix, const char *name) {
-    return lh_declare_param(declare, lh_reformer_bias(), 1, &width, "%s%s", prefix, name);
+static int declare_bias(lh_declare *declaration, int64_t width, const char *prefix,
+                        const char *name) {
+    return lh_declare_param(declaration, lh_reformer_bias(), 1, &width, "%s%s", prefix, name);
 }
 
 /* Only reversible layers run again in backward, so only theirs need not be there all the time. */
-static void declare_group(const lh_reformer_config *config, lh_declare *declare) {
-    if (config->residual == LH_RESIDUAL_REVERSIBLE) lh_declare_group(declare);
+static void declare_group(const lh_reformer_config *config, lh_declare *declaration) {
+    if (config->residual == LH_RESIDUAL_REVERSIBLE) lh_declare_group(declaration);
 }
 
 void lh_reformer_attention_declare(lh_reformer_attention *layer, const lh_reformer_config *config,
-                                   bool shared, lh_declare *declare, const char *prefix) {
+                                   bool shared, lh_declare *declaration, const char *prefix) {
     const int64_t width = config->width, inner = config->heads * config->head_width;
-    declare_group(config, declare);
-    layer->norm = declare_norm(declare, width, prefix);
-    layer->query = declare_weight(declare, width, inner, prefix, shared ? "query_key" : "query");
-    layer->key = shared ? -1 : declare_weight(declare, width, inner, prefix, "key");
-    layer->value = declare_weight(declare, width, inner, prefix, "value");
-    layer->out = declare_weight(declare, inner, width, prefix, "out");
-    lh_declare_no_group(declare);
+    declare_group(config, declaration);
+    layer->norm = declare_norm(declaration, width, prefix);
+    layer->query =
+        declare_weight(declaration, width, inner, prefix, shared ? "query_key" : "query");
+    layer->key = shared ? -1 : declare_weight(declaration, width, inner, prefix, "key");
+    layer->value = declare_weight(declaration, width, inner, prefix, "value");
+    layer->out = declare_weight(declaration, inner, width, prefix, "out");
+    lh_declare_no_group(declaration);
 }
 
 void lh_reformer_feed_forward_declare(lh_reformer_feed_forward *layer,
-                                      const lh_reformer_config *config, lh_declare *declare,
+                                      const lh_reformer_config *config, lh_declare *declaration,
                                       const char *prefix) {
-    declare_group(config, declare);
-    layer->norm = declare_norm(declare, config->width, prefix);
-    layer->in = declare_weight(declare, config->width, config->hidden, prefix, "in");
-    layer->in_bias = declare_bias(declare, config->hidden, prefix, "in_bias");
-    layer->out = declare_weight(declare, config->hidden, config->width, prefix, "out");
-    layer->out_bias = declare_bias(declare, config->width, prefix, "out_bias");
-    lh_declare_no_group(declare);
+    declare_group(config, declaration);
+    layer->norm = declare_norm(declaration, config->width, prefix);
+    layer->in = declare_weight(declaration, config->width, config->hidden, prefix, "in");
+    layer->in_bias = declare_bias(declaration, config->hidden, prefix, "in_bias");
+    layer->out = declare_weight(declaration, config->hidden, config->width, prefix, "out");
+    layer->out_bias = declare_bias(declaration, config->width, prefix, "out_bias");
+    lh_declare_no_group(declaration);
 }
 
 /* ---- forward ---- */

@@ -69,9 +69,9 @@ lh_status lh_reformer_attention_settle(lh_reformer_config *config);
 
 /* `shared`: one projection for queries and keys. */
 void lh_reformer_attention_declare(lh_reformer_attention *layer, const lh_reformer_config *config,
-                                   bool shared, lh_declare *declare, const char *prefix);
+                                   bool shared, lh_declare *declaration, const char *prefix);
 void lh_reformer_feed_forward_declare(lh_reformer_feed_forward *layer,
-                                      const lh_reformer_config *config, lh_declare *declare,
+                                      const lh_reformer_config *config, lh_declare *declaration,
                                       const char *prefix);
 bool lh_reformer_shares(lh_reformer_kind kind);
 /* Glorot and Bengio 2010; a bias close to zero. */

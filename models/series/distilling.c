@@ -10,19 +10,20 @@
 
 static const double epsilon = 1e-5, momentum = 0.1;
 
-static int declare_one(lh_declare *declare, lh_init init, int64_t width, const char *prefix,
+static int declare_one(lh_declare *declaration, lh_init init, int64_t width, const char *prefix,
                        const char *part) {
-    return lh_declare_param(declare, init, 1, &width, "%s.%s", prefix, part);
+    return lh_declare_param(declaration, init, 1, &width, "%s.%s", prefix, part);
 }
 
-static lh_batch_norm declare_batch_norm(lh_declare *declare, int64_t width, const char *prefix) {
+static lh_batch_norm declare_batch_norm(lh_declare *declaration, int64_t width,
+                                        const char *prefix) {
     lh_batch_norm norm;
-    norm.gain = declare_one(declare, lh_init_ones(), width, prefix, "gain");
-    norm.bias = declare_one(declare, lh_init_zeros(), width, prefix, "bias");
-    norm.mean = declare_one(declare, lh_init_zeros(), width, prefix, "mean");
-    lh_declare_statistic(declare);
-    norm.variance = declare_one(declare, lh_init_ones(), width, prefix, "variance");
-    lh_declare_statistic(declare);
+    norm.gain = declare_one(declaration, lh_init_ones(), width, prefix, "gain");
+    norm.bias = declare_one(declaration, lh_init_zeros(), width, prefix, "bias");
+    norm.mean = declare_one(declaration, lh_init_zeros(), width, prefix, "mean");
+    lh_declare_statistic(declaration);
+    norm.variance = declare_one(declaration, lh_init_ones(), width, prefix, "variance");
+    lh_declare_statistic(declaration);
     return norm;
 }
 
@@ -70,13 +71,13 @@ static lh_tensor *batch_norm(lh_batch_norm norm, lh_pass *pass, lh_tensor *x) {
 
 /* ---- distilling ---- */
 
-lh_distilling lh_distilling_declare(lh_declare *declare, int64_t width, const char *prefix) {
+lh_distilling lh_distilling_declare(lh_declare *declaration, int64_t width, const char *prefix) {
     lh_distilling layer;
     char name[80];
     (void)snprintf(name, sizeof name, "%s.convolution", prefix);
-    layer.convolution = lh_dense_declare(declare, 3 * width, width, name);
+    layer.convolution = lh_dense_declare(declaration, 3 * width, width, name);
     (void)snprintf(name, sizeof name, "%s.norm", prefix);
-    layer.norm = declare_batch_norm(declare, width, name);
+    layer.norm = declare_batch_norm(declaration, width, name);
     return layer;
 }
 

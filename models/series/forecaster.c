@@ -25,27 +25,27 @@ const lh_option lh_forecaster_options[] = {
     {0}};
 
 static void declare_attention(lh_series_attention *layer, const char *prefix, const char *part,
-                              lh_declare *declare) {
+                              lh_declare *declaration) {
     char name[80];
     (void)snprintf(name, sizeof name, "%s.%s", prefix, part);
-    lh_series_attention_declare(layer, declare, name);
+    lh_series_attention_declare(layer, declaration, name);
 }
 
 static lh_norm declare_norm(const lh_forecaster *model, const char *prefix, const char *part,
-                            lh_declare *declare) {
+                            lh_declare *declaration) {
     char name[80];
     (void)snprintf(name, sizeof name, "%s.%s", prefix, part);
-    return lh_norm_declare(declare, model->width, name);
+    return lh_norm_declare(declaration, model->width, name);
 }
 
 static void declare_feed_forward(const lh_forecaster *model, lh_forecaster_layer *layer,
-                                 const char *prefix, lh_declare *declare) {
+                                 const char *prefix, lh_declare *declaration) {
     char name[80];
     (void)snprintf(name, sizeof name, "%s.feed_forward.in", prefix);
-    layer->network.in = lh_dense_declare(declare, model->width, model->hidden, name);
+    layer->network.in = lh_dense_declare(declaration, model->width, model->hidden, name);
     (void)snprintf(name, sizeof name, "%s.feed_forward.out", prefix);
-    layer->network.back = lh_dense_declare(declare, model->hidden, model->width, name);
-    layer->network.norm = declare_norm(model, prefix, "norm", declare);
+    layer->network.back = lh_dense_declare(declaration, model->hidden, model->width, name);
+    layer->network.norm = declare_norm(model, prefix, "norm", declaration);
 }
 
 /* Whether encoder layer i is followed by distilling. */
@@ -54,27 +54,27 @@ static bool distils_behind(const lh_forecaster *model, int64_t i) {
 }
 
 static void declare_encoder(lh_forecaster *model, const lh_series_attention *self,
-                            lh_declare *declare) {
+                            lh_declare *declaration) {
     for (int64_t i = 0; i < model->layers; ++i) {
         lh_forecaster_layer *layer = &model->encoder[i];
         char prefix[48];
         (void)snprintf(prefix, sizeof prefix, "encoder.layers.%lld", (long long)i);
         layer->self = *self;
-        declare_attention(&layer->self, prefix, "attention", declare);
-        layer->self_norm = declare_norm(model, prefix, "attention.norm", declare);
-        declare_feed_forward(model, layer, prefix, declare);
+        declare_attention(&layer->self, prefix, "attention", declaration);
+        layer->self_norm = declare_norm(model, prefix, "attention.norm", declaration);
+        declare_feed_forward(model, layer, prefix, declaration);
     }
     for (int64_t i = 0; distils_behind(model, i); ++i) {
         char prefix[48];
         (void)snprintf(prefix, sizeof prefix, "encoder.distilling.%lld", (long long)i);
-        model->distilling[i] = lh_distilling_declare(declare, model->width, prefix);
+        model->distilling[i] = lh_distilling_declare(declaration, model->width, prefix);
     }
-    model->encoder_norm = declare_norm(model, "encoder", "norm", declare);
+    model->encoder_norm = declare_norm(model, "encoder", "norm", declaration);
 }
 
 /* The decoder's cross-attention is dense, whatever the kind of the others. */
 static void declare_decoder(lh_forecaster *model, const lh_series_attention *self,
-                            lh_declare *declare) {
+                            lh_declare *declaration) {
     for (int64_t i = 0; i < model->decoder_layers; ++i) {
         lh_forecaster_layer *layer = &model->decoder[i];
         char prefix[48];
@@ -84,13 +84,13 @@ static void declare_decoder(lh_forecaster *model, const lh_series_attention *sel
         layer->cross.kind = LH_SERIES_FULL;
         layer->cross.mix = false;
         layer->cross.taps = 1;
-        declare_attention(&layer->self, prefix, "attention", declare);
-        layer->self_norm = declare_norm(model, prefix, "attention.norm", declare);
-        declare_attention(&layer->cross, prefix, "cross", declare);
-        layer->cross_norm = declare_norm(model, prefix, "cross.norm", declare);
-        declare_feed_forward(model, layer, prefix, declare);
+        declare_attention(&layer->self, prefix, "attention", declaration);
+        layer->self_norm = declare_norm(model, prefix, "attention.norm", declaration);
+        declare_attention(&layer->cross, prefix, "cross", declaration);
+        layer->cross_norm = declare_norm(model, prefix, "cross.norm", declaration);
+        declare_feed_forward(model, layer, prefix, declaration);
     }
-    model->decoder_norm = declare_norm(model, "decoder", "norm", declare);
+    model->decoder_norm = declare_norm(model, "decoder", "norm", declaration);
 }
 
 static lh_status settle_sizes(lh_forecaster *model, lh_series_attention *self) {
@@ -105,7 +105,7 @@ static lh_status settle_sizes(lh_forecaster *model, lh_series_attention *self) {
 }
 
 lh_status lh_forecaster_declare(lh_forecaster *model, const lh_model_setup *setup,
-                                lh_series_attention self, bool mixes, lh_declare *declare) {
+                                lh_series_attention self, bool mixes, lh_declare *declaration) {
     lh_series_attention masked;
     LH_TRY(lh_require_series(setup));
     if (mixes && setup->pred_len == 0)
@@ -125,12 +125,12 @@ lh_status lh_forecaster_declare(lh_forecaster *model, const lh_model_setup *setu
     model->decoder_embedding = model->encoder_embedding;
     masked = self;
     masked.mix = mixes;
-    lh_series_embedding_declare(&model->encoder_embedding, setup, declare, "encoder.embedding");
-    lh_series_embedding_declare(&model->decoder_embedding, setup, declare, "decoder.embedding");
-    declare_encoder(model, &self, declare);
-    declare_decoder(model, &masked, declare);
+    lh_series_embedding_declare(&model->encoder_embedding, setup, declaration, "encoder.embedding");
+    lh_series_embedding_declare(&model->decoder_embedding, setup, declaration, "decoder.embedding");
+    declare_encoder(model, &self, declaration);
+    declare_decoder(model, &masked, declaration);
     model->projection =
-        lh_dense_declare(declare, model->width, setup->output_features, "projection");
+        lh_dense_declare(declaration, model->width, setup->output_features, "projection");
     return LH_OK;
 }
 

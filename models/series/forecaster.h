@@ -38,7 +38,7 @@ typedef struct lh_series_attention {
 } lh_series_attention;
 
 /* Declares the projections of what the other fields say. */
-void lh_series_attention_declare(lh_series_attention *layer, lh_declare *declare,
+void lh_series_attention_declare(lh_series_attention *layer, lh_declare *declaration,
                                  const char *prefix);
 
 /* Queries from x [rows][length][width], keys and values from `source`, which is x itself unless the
@@ -66,7 +66,7 @@ typedef struct lh_distilling {
 } lh_distilling;
 
 /* Names are "<prefix>.convolution..." and "<prefix>.norm...". */
-lh_distilling lh_distilling_declare(lh_declare *declare, int64_t width, const char *prefix);
+lh_distilling lh_distilling_declare(lh_declare *declaration, int64_t width, const char *prefix);
 
 /* x [rows][length][width] -> [rows][lh_distilled_length(length)][width]. */
 lh_tensor *lh_distilling_apply(const lh_distilling *layer, lh_pass *pass, lh_tensor *x);
@@ -108,7 +108,7 @@ extern const lh_option lh_forecaster_options[];
  * for their sizes, and in the decoder masked and, where `mixes`, mixed. Fails: LH_EOPTION when
  * heads do not divide width, or the task is no forecasting. */
 lh_status lh_forecaster_declare(lh_forecaster *model, const lh_model_setup *setup,
-                                lh_series_attention self, bool mixes, lh_declare *declare);
+                                lh_series_attention self, bool mixes, lh_declare *declaration);
 
 /* The predictions, [rows][pred_len][channels]. */
 lh_status lh_forecaster_forward(const lh_forecaster *model, lh_pass *pass, lh_output *out);

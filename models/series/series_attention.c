@@ -8,21 +8,22 @@
 
 /* ---- projections ---- */
 
-static lh_dense declare_part(const lh_series_attention *layer, lh_declare *declare, int64_t in,
+static lh_dense declare_part(const lh_series_attention *layer, lh_declare *declaration, int64_t in,
                              const char *prefix, const char *part) {
     char name[96];
     (void)snprintf(name, sizeof name, "%s.%s", prefix, part);
-    return lh_dense_declare(declare, in, layer->width, name);
+    return lh_dense_declare(declaration, in, layer->width, name);
 }
 
-void lh_series_attention_declare(lh_series_attention *layer, lh_declare *declare,
+void lh_series_attention_declare(lh_series_attention *layer, lh_declare *declaration,
                                  const char *prefix) {
     const int64_t width = layer->width, convolved = layer->taps * width;
-    layer->query = declare_part(layer, declare, convolved, prefix, "query");
-    layer->key = declare_part(layer, declare, convolved, prefix, "key");
-    layer->value = declare_part(layer, declare, width, prefix, "value");
-    layer->out = declare_part(layer, declare, width, prefix, "out");
-    lh_recurrence_encoding_declare(&layer->recurrence, &layer->recurrence_config, declare, prefix);
+    layer->query = declare_part(layer, declaration, convolved, prefix, "query");
+    layer->key = declare_part(layer, declaration, convolved, prefix, "key");
+    layer->value = declare_part(layer, declaration, width, prefix, "value");
+    layer->out = declare_part(layer, declaration, width, prefix, "out");
+    lh_recurrence_encoding_declare(&layer->recurrence, &layer->recurrence_config, declaration,
+                                   prefix);
 }
 
 /* Beside each step the ones before it, the nearest last: [rows][length][taps * width]; zeros before

@@ -45,16 +45,17 @@ lh_tensor *lh_circular_steps(lh_tape *tape, lh_tensor *x) {
 }
 
 void lh_series_embedding_declare(lh_series_embedding *embedding, const lh_model_setup *setup,
-                                 lh_declare *declare, const char *prefix) {
+                                 lh_declare *declaration, const char *prefix) {
     const int64_t taps = 3 * embedding->channels, weight[] = {taps, embedding->width},
                   bias[] = {embedding->width};
     const lh_init normal = lh_init_normal(sqrt(2.0 / (double)taps)),
                   uniform = lh_init_uniform(1.0 / sqrt((double)taps));
     char name[64];
-    embedding->value = lh_declare_param(declare, normal, 2, weight, "%s.value.weight", prefix);
-    embedding->value_bias = lh_declare_param(declare, uniform, 1, bias, "%s.value.bias", prefix);
+    embedding->value = lh_declare_param(declaration, normal, 2, weight, "%s.value.weight", prefix);
+    embedding->value_bias =
+        lh_declare_param(declaration, uniform, 1, bias, "%s.value.bias", prefix);
     (void)snprintf(name, sizeof name, "%s.time", prefix);
-    embedding->time = lh_dense_declare(declare, setup->time_features, embedding->width, name);
+    embedding->time = lh_dense_declare(declaration, setup->time_features, embedding->width, name);
 }
 
 lh_tensor *lh_series_embedding_apply(const lh_series_embedding *embedding, const lh_pass *pass,

@@ -33,7 +33,7 @@ typedef struct lh_series_embedding {
 
 /* Declares what the other fields ask for. */
 void lh_series_embedding_declare(lh_series_embedding *embedding, const lh_model_setup *setup,
-                                 lh_declare *declare, const char *prefix);
+                                 lh_declare *declaration, const char *prefix);
 
 /* x [rows][length][channels + time features], slices allowed -> [rows][length][width]. */
 lh_tensor *lh_series_embedding_apply(const lh_series_embedding *embedding, const lh_pass *pass,

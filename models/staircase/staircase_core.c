@@ -44,7 +44,7 @@ static lh_init linear_init(int64_t fan_in, double divisor) {
 }
 
 static void declare_attention(lh_staircase_core *core, int64_t i, double divisor,
-                              lh_declare *declare) {
+                              lh_declare *declaration) {
     const lh_staircase_config *config = &core->config;
     lh_staircase_layer *layer = &core->layer[i];
     const int64_t inner = lh_staircase_inner(config), in[] = {config->width, inner},
@@ -56,20 +56,21 @@ static void declare_attention(lh_staircase_core *core, int64_t i, double divisor
     if (!own_keys) *layer = core->layer[0];
     if (own_keys || config->post_norm)
         layer->norm =
-            lh_norm_declare(declare, config->width, lh_layer_name(name, i, "attention.norm"));
-    layer->query = lh_declare_param(declare, weight, 2, in, "%squery", prefix);
+            lh_norm_declare(declaration, config->width, lh_layer_name(name, i, "attention.norm"));
+    layer->query = lh_declare_param(declaration, weight, 2, in, "%squery", prefix);
     if (own_keys) {
-        layer->key = lh_declare_param(declare, weight, 2, in, "%skey", prefix);
-        layer->value = lh_declare_param(declare, weight, 2, in, "%svalue", prefix);
+        layer->key = lh_declare_param(declaration, weight, 2, in, "%skey", prefix);
+        layer->value = lh_declare_param(declaration, weight, 2, in, "%svalue", prefix);
     }
-    layer->out = lh_declare_param(declare, linear_init(inner, divisor), 2, out, "%sout", prefix);
+    layer->out =
+        lh_declare_param(declaration, linear_init(inner, divisor), 2, out, "%sout", prefix);
     (void)snprintf(prefix, sizeof prefix, "layers.%lld.recurrence", (long long)i);
-    lh_recurrence_encoding_declare(&layer->recurrence, &config->recurrence_encoding, declare,
+    lh_recurrence_encoding_declare(&layer->recurrence, &config->recurrence_encoding, declaration,
                                    prefix);
 }
 
 static void declare_feed_forward(lh_staircase_core *core, int64_t i, double divisor,
-                                 lh_declare *declare) {
+                                 lh_declare *declaration) {
     const lh_staircase_config *config = &core->config;
     lh_staircase_layer *layer = &core->layer[i];
     const int64_t in[] = {config->width, config->hidden}, out[] = {config->hidden, config->width},
@@ -79,32 +80,33 @@ static void declare_feed_forward(lh_staircase_core *core, int64_t i, double divi
     char name[LH_LAYER_NAME], prefix[48];
     (void)snprintf(prefix, sizeof prefix, "layers.%lld.feed_forward.", (long long)i);
     layer->feed_forward_norm =
-        lh_norm_declare(declare, config->width, lh_layer_name(name, i, "feed_forward.norm"));
-    layer->in = lh_declare_param(declare, first, 2, in, "%sin", prefix);
-    layer->in_bias = lh_declare_param(declare, first, 1, hidden, "%sin_bias", prefix);
-    layer->feed_forward_out = lh_declare_param(declare, second, 2, out, "%sout", prefix);
-    layer->out_bias = lh_declare_param(declare, second, 1, width, "%sout_bias", prefix);
+        lh_norm_declare(declaration, config->width, lh_layer_name(name, i, "feed_forward.norm"));
+    layer->in = lh_declare_param(declaration, first, 2, in, "%sin", prefix);
+    layer->in_bias = lh_declare_param(declaration, first, 1, hidden, "%sin_bias", prefix);
+    layer->feed_forward_out = lh_declare_param(declaration, second, 2, out, "%sout", prefix);
+    layer->out_bias = lh_declare_param(declaration, second, 1, width, "%sout_bias", prefix);
 }
 
-void lh_staircase_declare(lh_staircase_core *core, lh_declare *declare) {
+void lh_staircase_declare(lh_staircase_core *core, lh_declare *declaration) {
     const lh_staircase_config *config = &core->config;
     const int64_t table[] = {config->vocabulary, config->width},
                   positions[] = {config->positions, config->head_width},
                   bias[] = {config->vocabulary};
     /* The released code divides what is added to a residual stream without norms by sqrt(2 L). */
     const double divisor = config->post_norm ? 1.0 : sqrt(2.0 * (double)config->layers);
-    core->embedding = lh_declare_param(declare, lh_init_normal(1.0), 2, table, "embedding.weight");
-    lh_declare_embedding(declare);
-    core->positions = lh_declare_param(declare, lh_init_normal(1.0), 2, positions, "positions");
-    lh_declare_undecayed(declare);
+    core->embedding =
+        lh_declare_param(declaration, lh_init_normal(1.0), 2, table, "embedding.weight");
+    lh_declare_embedding(declaration);
+    core->positions = lh_declare_param(declaration, lh_init_normal(1.0), 2, positions, "positions");
+    lh_declare_undecayed(declaration);
     for (int64_t i = 0; i < config->layers; ++i) {
-        declare_attention(core, i, divisor, declare);
-        declare_feed_forward(core, i, divisor, declare);
+        declare_attention(core, i, divisor, declaration);
+        declare_feed_forward(core, i, divisor, declaration);
     }
-    if (!config->post_norm) core->norm = lh_norm_declare(declare, config->width, "norm");
+    if (!config->post_norm) core->norm = lh_norm_declare(declaration, config->width, "norm");
     const lh_init head = linear_init(config->width, 1.0);
-    core->head = lh_declare_param(declare, head, 2, table, "head.weight");
-    core->head_bias = lh_declare_param(declare, head, 1, bias, "head.bias");
+    core->head = lh_declare_param(declaration, head, 2, table, "head.weight");
+    core->head_bias = lh_declare_param(declaration, head, 1, bias, "head.bias");
 }
 
 /* ---- forward ---- */

@@ -47,7 +47,7 @@ extern const char *const lh_staircase_later_options[];
 lh_status lh_staircase_config_settle(lh_staircase_config *config, const lh_model_setup *setup);
 
 /* Declares everything from core->config. */
-void lh_staircase_declare(lh_staircase_core *core, lh_declare *declare);
+void lh_staircase_declare(lh_staircase_core *core, lh_declare *declaration);
 
 /* ---- forward ---- */
 

@@ -60,11 +60,11 @@ bad tiny 's/sizeof(lh_model_class)/8/'
 bad huge 's/sizeof(lh_model_class)/100000/'
 bad nobody 's/return &plugin/return plugin.classes ? NULL : \&plugin/'
 bad unclassed 's/.classes = classes/.classes = classes[0] ? NULL : classes/'
-bad helpless 's/.forward = helpless_forward/.forward = NULL/'
+bad helpless 's/.forward = forward/.forward = NULL/'
 bad copycat 's/.name = "copycat"/.name = "brt"/'
 bad silent 's/lh_plugin_get/lh_plugin_got/'
 # of an older ABI: it has nothing behind its required entries, and what lies there is none of ours
-bad older 's/sizeof(lh_model_class)/offsetof(lh_model_class, check)/;s/.forward = older_forward/&, .check = (void *)1, .destroy = (void *)1, .probe = (void *)1, .published_names = (void *)1/;1s/^/#include <stddef.h>\n/'
+bad older 's/sizeof(lh_model_class)/offsetof(lh_model_class, check)/;s/.forward = forward/&, .check = (void *)1, .destroy = (void *)1, .probe = (void *)1, .published_names = (void *)1/;1s/^/#include <stddef.h>\n/'
 printf 'no library\n' >"$scratch/bad/broken.so"
 mkdir "$scratch/bad/folder.so"
 mkfifo "$scratch/bad/pipe.so"
@@ -119,9 +119,9 @@ broken() {
     quietly 0 "$1 is built" build "$1.c" "broken/$1.so" -w
 }
 broken late steps_out 's/= LH_TASK_ABI_MAJOR/= 99/'
-broken idle steps_out 's/.train_batch = idle_train_batch/.train_batch = NULL/'
+broken idle steps_out 's/.train_batch = train_batch/.train_batch = NULL/'
 broken taken steps_out 's/.name = "taken"/.name = "recall"/'
-broken wordless steps_out 's/.digest = wordless_digest/.digest = NULL/'
+broken wordless steps_out 's/.digest = digest/.digest = NULL/'
 broken unread diary 's/.read = unread_read/.read = NULL/'
 broken young diary 's/= LH_CORPUS_ABI_MINOR/= 99/'
 described() { LONGHAUL_PLUGINS=$scratch/broken:$scratch/steps_out "$LONGHAUL_BIN" "$@"; }

@@ -12,92 +12,91 @@ typedef struct NAME_task {
     int32_t *tokens, *target, *starts;
 } NAME_task;
 
-static const lh_option NAME_options[] = {
+static const lh_option NAME_task_options[] = {
     LH_INTEGER("batch", NAME_task, rows, 8, 1, 65536, "rows of a training batch"),
     LH_INTEGER("length", NAME_task, length, 64, 1, 1048576, "tokens of a row"),
-    {0},
-};
+    {0}};
 
-static const lh_option_table NAME_tables[] = {{NAME_options, 0}, {0}};
+static const lh_option_table options[] = {LH_OWN_TABLE(NAME_task), {0}};
 
-static lh_status NAME_open(void *instance, uint64_t seed, lh_model_setup *setup) {
-    NAME_task *t = instance;
+static lh_status open_task(void *instance, uint64_t seed, lh_model_setup *setup) {
+    NAME_task *task = instance;
     (void)seed;
     setup->vocabulary = 2;
-    const size_t count = (size_t)(t->rows * t->length);
-    t->tokens = lh_allocate_zeroed(count, sizeof *t->tokens);
-    t->target = lh_allocate_zeroed(count, sizeof *t->target);
-    t->starts = lh_allocate_zeroed((size_t)t->rows, sizeof *t->starts);
-    return t->tokens && t->target && t->starts ? LH_OK : LH_EMEMORY;
+    const size_t count = (size_t)(task->rows * task->length);
+    task->tokens = lh_allocate_zeroed(count, sizeof *task->tokens);
+    task->target = lh_allocate_zeroed(count, sizeof *task->target);
+    task->starts = lh_allocate_zeroed((size_t)task->rows, sizeof *task->starts);
+    return task->tokens && task->target && task->starts ? LH_OK : LH_EMEMORY;
 }
 
-static void NAME_close(void *instance) {
-    NAME_task *t = instance;
-    free(t->tokens);
-    free(t->target);
-    free(t->starts);
+static void close_task(void *instance) {
+    NAME_task *task = instance;
+    free(task->tokens);
+    free(task->target);
+    free(task->starts);
 }
 
-static void NAME_shape(const void *instance, int64_t *rows, int64_t *length) {
-    const NAME_task *t = instance;
-    *rows = t->rows;
-    *length = t->length;
+static void shape(const void *instance, int64_t *rows, int64_t *length) {
+    const NAME_task *task = instance;
+    *rows = task->rows;
+    *length = task->length;
 }
 
 /* Alternating tokens, each predicting the next: replace this by the task. */
-static void fill(NAME_task *t, lh_host_batch *out) {
-    for (int64_t i = 0; i < t->rows * t->length; ++i) {
-        t->tokens[i] = (int32_t)(i % 2);
-        t->target[i] = (int32_t)((i + 1) % 2);
+static void fill(NAME_task *task, lh_host_batch *out) {
+    for (int64_t i = 0; i < task->rows * task->length; ++i) {
+        task->tokens[i] = (int32_t)(i % 2);
+        task->target[i] = (int32_t)((i + 1) % 2);
     }
-    for (int64_t r = 0; r < t->rows; ++r)
-        t->starts[r] = 1;
-    *out = (lh_host_batch){.rows = t->rows,
-                           .length = t->length,
-                           .tokens = t->tokens,
-                           .target = t->target,
-                           .starts = t->starts};
+    for (int64_t r = 0; r < task->rows; ++r)
+        task->starts[r] = 1;
+    *out = (lh_host_batch){.rows = task->rows,
+                           .length = task->length,
+                           .tokens = task->tokens,
+                           .target = task->target,
+                           .starts = task->starts};
 }
 
-static lh_status NAME_train_batch(void *instance, lh_host_batch *out) {
-    NAME_task *t = instance;
-    fill(t, out);
-    t->position += 1;
+static lh_status train_batch(void *instance, lh_host_batch *out) {
+    NAME_task *task = instance;
+    fill(task, out);
+    task->position += 1;
     return LH_OK;
 }
 
-static lh_status NAME_evaluate_begin(void *instance, lh_split split) {
-    NAME_task *t = instance;
+static lh_status evaluate_begin(void *instance, lh_split split) {
+    NAME_task *task = instance;
     (void)split;
-    t->left = 4;
+    task->left = 4;
     return LH_OK;
 }
 
-static lh_status NAME_evaluate_batch(void *instance, lh_host_batch *out) {
-    NAME_task *t = instance;
+static lh_status evaluate_batch(void *instance, lh_host_batch *out) {
+    NAME_task *task = instance;
     *out = (lh_host_batch){0};
-    if (t->left-- > 0) fill(t, out);
+    if (task->left-- > 0) fill(task, out);
     return LH_OK;
 }
 
-static int NAME_cursor_get(const void *instance, int64_t *words) {
+static int cursor_get(const void *instance, int64_t *words) {
     words[0] = ((const NAME_task *)instance)->position;
     return 1;
 }
 
-static lh_status NAME_cursor_set(void *instance, const int64_t *words, int count) {
+static lh_status cursor_set(void *instance, const int64_t *words, int count) {
     if (count != 1) return lh_fail(LH_EFORMAT, "NAME: the position has %d numbers, not 1", count);
     ((NAME_task *)instance)->position = words[0];
     return LH_OK;
 }
 
-static char *NAME_describe(const void *instance) {
+static char *describe(const void *instance) {
     (void)instance;
     return lh_duplicate_text("NAME (generated)");
 }
 
 /* Another number where the data changes. */
-static uint64_t NAME_digest(const void *instance) {
+static uint64_t digest(const void *instance) {
     (void)instance;
     return 1;
 }
@@ -105,19 +104,19 @@ static uint64_t NAME_digest(const void *instance) {
 const lh_task_class lh_NAME_class = {
     .name = "NAME",
     .summary = "one line",
-    .options = NAME_tables,
+    .options = options,
     .kind = {.vocabulary = 2},
     .instance_size = sizeof(NAME_task),
-    .open = NAME_open,
-    .close = NAME_close,
-    .shape = NAME_shape,
-    .train_batch = NAME_train_batch,
-    .evaluate_begin = NAME_evaluate_begin,
-    .evaluate_batch = NAME_evaluate_batch,
-    .cursor_get = NAME_cursor_get,
-    .cursor_set = NAME_cursor_set,
-    .describe = NAME_describe,
-    .digest = NAME_digest,
+    .open = open_task,
+    .close = close_task,
+    .shape = shape,
+    .train_batch = train_batch,
+    .evaluate_begin = evaluate_begin,
+    .evaluate_batch = evaluate_batch,
+    .cursor_get = cursor_get,
+    .cursor_set = cursor_set,
+    .describe = describe,
+    .digest = digest,
 };
 ]==] }, { "tests/harness/tasks/test_NAME.c", [==[
 /* The task NAME: what a batch holds, and that a stream goes on from its cursor. */
