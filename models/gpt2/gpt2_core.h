@@ -4,7 +4,7 @@
 #ifndef LH_GPT2_GPT2_CORE_H
 #define LH_GPT2_GPT2_CORE_H
 
-#include "models/layers/dense.h"
+#include "models/layers/common.h"
 #include "models/layers/recurrence_encoding.h"
 
 enum { LH_GPT2_LAYERS = 96 };

@@ -1,5 +1,5 @@
-/* Checks of options and segments, first values, dropout, the tokens that a cache keeps, the
- * sinusoids of Vaswani et al. 2017, section 3.5, and pairs of local attention. */
+/* Checks of options and segments, first values, layer norms, dropout, the tokens that a cache
+ * keeps, the sinusoids of Vaswani et al. 2017, section 3.5, and pairs of local attention. */
 #include "models/layers/common.h"
 
 #include <math.h>
@@ -49,6 +49,24 @@ lh_init lh_init_normal(double deviation) {
 
 lh_init lh_init_uniform(double bound) {
     return (lh_init){LH_INIT_UNIFORM, 0.0, bound};
+}
+
+lh_norm lh_norm_declare_normal(lh_declare *declaration, int64_t width, double deviation,
+                               const char *prefix) {
+    const lh_init gain = {LH_INIT_NORMAL, 1.0, deviation};
+    lh_norm norm;
+    norm.gain = lh_declare_param(declaration, gain, 1, &width, "%s.gain", prefix);
+    norm.bias = lh_declare_param(declaration, lh_init_zeros(), 1, &width, "%s.bias", prefix);
+    return norm;
+}
+
+lh_norm lh_norm_declare(lh_declare *declaration, int64_t width, const char *prefix) {
+    return lh_norm_declare_normal(declaration, width, 0.0, prefix);
+}
+
+lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x) {
+    return lh_layer_norm(lh_pass_tape(pass), x, lh_pass_param(pass, norm.gain),
+                         lh_pass_param(pass, norm.bias), 1e-5);
 }
 
 lh_tensor *lh_pass_dropout(const lh_pass *pass, double rate, lh_tensor *x) {

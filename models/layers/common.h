@@ -1,6 +1,6 @@
 /* Small pieces that every family needs: checks of options and segments, names and first values of
- * parameters, dropout in training, the tokens that a cache keeps, sinusoidal positions,
- * pairs of local attention. */
+ * parameters, layer norms, dropout in training, the tokens that a cache keeps, sinusoidal
+ * positions, pairs of local attention. */
 #ifndef LH_LAYERS_COMMON_H
 #define LH_LAYERS_COMMON_H
 
@@ -27,6 +27,21 @@ lh_init lh_init_zeros(void);
 lh_init lh_init_ones(void);
 lh_init lh_init_normal(double deviation);
 lh_init lh_init_uniform(double bound);
+
+/* Layer normalisation, first a gain of 1 and a bias of 0. */
+typedef struct lh_norm {
+    int gain, bias; /* [width] */
+} lh_norm;
+
+/* Names are "<prefix>.gain" and "<prefix>.bias". */
+lh_norm lh_norm_declare(lh_declare *declaration, int64_t width, const char *prefix);
+
+/* The same with a gain of N(1, deviation^2), as Transformer-XL's released code begins. */
+lh_norm lh_norm_declare_normal(lh_declare *declaration, int64_t width, double deviation,
+                               const char *prefix);
+
+/* Over the last axis, epsilon 1e-5. */
+lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x);
 
 /* Options refused (lh_model_class) where layers have no attention, and where a model carries a
  * state of its own. */

@@ -1,10 +1,8 @@
-/* Linear maps with a bias, layer normalisation, and what joins them in a post-norm layer (Vaswani
- * et al. 2017, sections 3.1 and 5.4). */
+/* Linear maps with a bias, and what joins them with norms in a post-norm layer (Vaswani et al.
+ * 2017, sections 3.1 and 5.4). */
 #include "models/layers/dense.h"
 
 #include <math.h>
-
-#include "models/layers/common.h"
 
 static lh_dense declare_dense(lh_declare *declaration, int64_t in, int64_t out, lh_init weight,
                               lh_init bias, const char *prefix) {
@@ -29,24 +27,6 @@ lh_tensor *lh_dense_apply(lh_dense dense, const lh_pass *pass, lh_tensor *x,
                           lh_unary_op activation) {
     return lh_linear(lh_pass_tape(pass), x, lh_pass_param(pass, dense.weight),
                      lh_pass_param(pass, dense.bias), activation);
-}
-
-lh_norm lh_norm_declare_normal(lh_declare *declaration, int64_t width, double deviation,
-                               const char *prefix) {
-    const lh_init gain = {LH_INIT_NORMAL, 1.0, deviation};
-    lh_norm norm;
-    norm.gain = lh_declare_param(declaration, gain, 1, &width, "%s.gain", prefix);
-    norm.bias = lh_declare_param(declaration, lh_init_zeros(), 1, &width, "%s.bias", prefix);
-    return norm;
-}
-
-lh_norm lh_norm_declare(lh_declare *declaration, int64_t width, const char *prefix) {
-    return lh_norm_declare_normal(declaration, width, 0.0, prefix);
-}
-
-lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x) {
-    return lh_layer_norm(lh_pass_tape(pass), x, lh_pass_param(pass, norm.gain),
-                         lh_pass_param(pass, norm.bias), 1e-5);
 }
 
 lh_tensor *lh_post_norm_join(lh_norm norm, const lh_pass *pass, double dropout, lh_tensor *x,

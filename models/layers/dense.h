@@ -1,12 +1,10 @@
-/* Layers as PyTorch has them: a linear map with a bias and layer normalisation, whose first values
- * are those of its modules (weight and bias uniform within 1 / sqrt(fan_in); gain 1, bias 0), and
- * the halves of a post-norm layer (Vaswani et al. 2017, sections 3.1 and 5.4): what a sub-layer
- * makes of x is dropped out, added to x, and normed. */
+/* A linear map with a bias as PyTorch has it (weight and bias begin uniform within 1 /
+ * sqrt(fan_in)), and the halves of a post-norm layer (Vaswani et al. 2017, sections 3.1 and 5.4):
+ * what a sub-layer makes of x is dropped out, added to x, and normed. */
 #ifndef LH_LAYERS_DENSE_H
 #define LH_LAYERS_DENSE_H
 
-#include "harness/engine/model.h"
-#include "harness/ops/ops.h"
+#include "models/layers/common.h"
 
 typedef struct lh_dense {
     int weight, bias; /* [in][out], [out] */
@@ -22,20 +20,6 @@ lh_dense lh_dense_declare_normal(lh_declare *declaration, int64_t in, int64_t ou
 /* activation(x weight + bias), x [...][in] -> [...][out]. */
 lh_tensor *lh_dense_apply(lh_dense dense, const lh_pass *pass, lh_tensor *x,
                           lh_unary_op activation);
-
-typedef struct lh_norm {
-    int gain, bias; /* [width] */
-} lh_norm;
-
-/* Names are "<prefix>.gain" and "<prefix>.bias". */
-lh_norm lh_norm_declare(lh_declare *declaration, int64_t width, const char *prefix);
-
-/* The same with a gain of N(1, deviation^2), as Transformer-XL's released code begins. */
-lh_norm lh_norm_declare_normal(lh_declare *declaration, int64_t width, double deviation,
-                               const char *prefix);
-
-/* Over the last axis, epsilon 1e-5. */
-lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x);
 
 /* norm(x + dropout(y)); `dropout` is the rate in training. */
 lh_tensor *lh_post_norm_join(lh_norm norm, const lh_pass *pass, double dropout, lh_tensor *x,

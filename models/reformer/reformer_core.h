@@ -6,7 +6,7 @@
 
 #include "harness/engine/model.h"
 #include "harness/ops/ops.h"
-#include "models/layers/dense.h"
+#include "models/layers/common.h"
 
 enum { LH_REFORMER_LAYERS = 64 };
 

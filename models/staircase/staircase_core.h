@@ -5,7 +5,7 @@
 #ifndef LH_STAIRCASE_STAIRCASE_CORE_H
 #define LH_STAIRCASE_STAIRCASE_CORE_H
 
-#include "models/layers/dense.h"
+#include "models/layers/common.h"
 #include "models/layers/recurrence_encoding.h"
 
 enum { LH_STAIRCASE_LAYERS = 64 };
