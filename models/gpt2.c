@@ -7,6 +7,8 @@
  * repeated tokens. With recurrence a window's pooled hidden states become vectors that the next
  * window attends to at one layer, as keys and values only (section 3.1, figure 2). Each window is
  * then a bottleneck, and is computed again in backward from the vectors before it (section 3.2). */
+#include <stdlib.h>
+
 #include "models/gpt2/gpt2_core.h"
 #include "models/gpt2/window_summary.h"
 
@@ -20,6 +22,7 @@ typedef struct instance {
     int64_t insertion; /* layer that sees the summary, from 0; -1: all of them */
     bool carries_in_training;
     bool never_learns; /* segments of documents are one window each, and none sees another */
+    bool of_documents; /* segments may go on with a document */
     lh_window_summary summary;
     int previous;              /* ring: the summary of the window before */
     int pooled;                /* with caches: sums over the window so far */
@@ -59,7 +62,7 @@ static const lh_option recurrent_rows[] = {
             "pool the last layer after the final norm, as Hugging Face numbers hidden states"),
     LH_FLAG("carry", instance, carries_in_training, false,
             "in training too, a segment goes on from the one before it; without it segments of one "
-            "window learn no recurrence (refused with window=0)"),
+            "window learn no recurrence, and are refused where documents are longer"),
     {0}};
 
 static const lh_option_table recurrent_options[] = {
@@ -132,6 +135,7 @@ static lh_status declare_recurrent(void *self, const lh_model_setup *setup,
     instance *model = self;
     model->never_learns =
         model->window == 0 && !model->carries_in_training && setup->past_length > 0;
+    model->of_documents = setup->past_length > 0;
     LH_TRY(declare(self, setup, declaration));
     LH_TRY(settle_recurrence(model));
     lh_window_summary_declare(&model->summary, declaration);
@@ -347,13 +351,36 @@ static lh_status forward_cached(const instance *model, lh_pass *pass, const lh_g
     return position + tokens == model->window ? carry_summary(model, pass, run, sums) : LH_OK;
 }
 
+/* Whether a row's segment goes on with a document. */
+static lh_status any_goes_on(const lh_batch *batch, bool *any) {
+    int32_t *starts = lh_allocate((size_t)batch->rows * sizeof *starts);
+    if (starts == NULL) return LH_EMEMORY;
+    const lh_status status = lh_tensor_read(batch->starts, starts, batch->rows);
+    for (int64_t r = 0; r < batch->rows && status == LH_OK; ++r)
+        *any = *any || starts[r] == 0;
+    free(starts);
+    return status;
+}
+
+/* Documents that are as long as a window, as strings are that are read whole, have nothing to
+ * learn.
+ */
+static lh_status check_learning(const instance *model, const lh_pass *pass) {
+    const lh_batch *batch = lh_pass_batch(pass);
+    const bool is_alone =
+        model->of_documents && !model->carries_in_training && model->window >= batch->length;
+    bool unlearned = model->never_learns;
+    if (!lh_pass_is_training(pass)) return LH_OK;
+    if (is_alone && batch->starts != NULL) LH_TRY(any_goes_on(batch, &unlearned));
+    if (!unlearned) return LH_OK;
+    return lh_fail(LH_EOPTION, "the recurrence is not learned: without 'carry' a segment begins "
+                               "afresh, and it is one window: give a smaller 'window', or "
+                               "carry=true");
+}
+
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
-    if (model->never_learns && lh_pass_is_training(pass))
-        return lh_fail(LH_EOPTION,
-                       "the recurrence is not learned: without 'carry' a segment begins "
-                       "afresh, and it is one window: give a smaller 'window', or "
-                       "carry=true");
+    LH_TRY(check_learning(model, pass));
     const lh_gpt2_run *run = lh_gpt2_begin(&model->core, pass);
     if (run == NULL) return LH_EMEMORY;
     lh_tensor *x = lh_gpt2_embed(run, lh_pass_batch(pass)->tokens);

@@ -28,6 +28,12 @@ end
 -- activations.
 local train = lh.train { steps = 1, optimizer = "sgd", momentum = 0, rate = 1e-3, warmup = 1 }
 
+-- In a segment of one window recurrent GPT-2 is recurrent between segments alone.
+local function model_of(row, segment)
+  local is_alone = row.model.name == "gpt2_recurrent" and row.model:option "window" >= segment
+  return is_alone and row.model:with { carry = true } or row.model
+end
+
 local rows, names = {}, {}
 for i, row in ipairs(setting.rows {
   task = task_of, span = setting.span, length = longest,
@@ -39,7 +45,7 @@ for point in lh.grid { { "architecture", table.unpack(names) }, { "length", tabl
   local row = rows[point.architecture]
   local segment = segment_of(row, point.length)
   bench:row {
-    point, model = row.model, task = task_of(segment), dataset = "costs",
+    point, model = model_of(row, segment), task = task_of(segment), dataset = "costs",
     train = train:with { segments_per_step = point.length // segment },
   }
 end

@@ -111,10 +111,10 @@ TEST_UNUSED static void bench_close(model_bench *bench) {
 }
 
 /* What one training step says of tokens that documents of a longer text have. */
-TEST_UNUSED static lh_status bench_train_documents(const char *name, const char *options,
-                                                   int64_t length) {
+TEST_UNUSED static lh_status bench_train_segment(const char *name, const char *options,
+                                                 int64_t length, bool begins) {
     const lh_model_setup setup = {.vocabulary = BENCH_VOCABULARY, .past_length = length};
-    const int32_t starts[] = {1};
+    const int32_t starts[] = {begins};
     model_bench bench;
     lh_status status = LH_EINTERNAL;
     if (bench_open_for(&bench, name, options, setup, 1)) {
@@ -131,6 +131,11 @@ TEST_UNUSED static lh_status bench_train_documents(const char *name, const char 
     }
     bench_close(&bench);
     return status;
+}
+
+TEST_UNUSED static lh_status bench_train_documents(const char *name, const char *options,
+                                                   int64_t length) {
+    return bench_train_segment(name, options, length, true);
 }
 
 /* What a parameter is drawn from: N(mean, deviation^2), or uniform with that deviation. */

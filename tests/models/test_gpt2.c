@@ -119,6 +119,13 @@ TEST(a_recurrence_that_training_never_uses_is_refused) {
                 "the recurrence is not learned");
     CHECK_OK(bench_train_documents("gpt2_recurrent", SMALL "carry=true", 8));
     CHECK_OK(bench_train_documents("gpt2_recurrent", SMALL "window=4", 8));
+    for (int64_t length = 6; length <= 8; length += 2) { /* in one window of 8 */
+        CHECK_OK(bench_train_segment("gpt2_recurrent", SMALL "window=8", length, true));
+        CHECK_FAILS(bench_train_segment("gpt2_recurrent", SMALL "window=8", length, false),
+                    LH_EOPTION, "the recurrence is not learned");
+        CHECK_OK(bench_train_segment("gpt2_recurrent", SMALL "window=8 carry=true", length, false));
+    }
+    CHECK_OK(bench_train_segment("gpt2_recurrent", SMALL "window=4", 8, false));
 #undef SMALL
 }
 

@@ -416,7 +416,7 @@
 ---@field summary_layers? integer # hidden layers of the network that makes them (default 3)
 ---@field summary_hidden? integer # size of those layers (default 200)
 ---@field final_norm? boolean # pool the last layer after the final norm, as Hugging Face numbers hidden states (default true)
----@field carry? boolean # in training too, a segment goes on from the one before it; without it segments of one window learn no recurrence (refused with window=0) (default false)
+---@field carry? boolean # in training too, a segment goes on from the one before it; without it segments of one window learn no recurrence, and are refused where documents are longer (default false)
 
 ---@class longhaul.models.t5
 ---@field layers? integer # layers of the encoder, and of the decoder (default 6)
