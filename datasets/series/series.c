@@ -360,13 +360,13 @@ const char *lh_series_source(const lh_series *series) {
  */
 static const known *called_like(const lh_series *series) {
     if (series->known != NULL || series->path == NULL) return NULL;
-    const char *name = strrchr(series->path, '/') + 1;
+    const char *slash = strrchr(series->path, '/'),
+               *name = slash != NULL ? slash + 1 : series->path;
     for (int i = 0; i < KNOWNS; ++i) {
-        const char *rest = name + strlen(knowns[i].file);
-        const bool begins = strncmp(name, knowns[i].file, strlen(knowns[i].file)) == 0;
-        if (begins && knowns[i].has_months &&
-            (strcmp(rest, ".csv") == 0 || strcmp(rest, ".csv.gz") == 0))
-            return &knowns[i];
+        const size_t length = strlen(knowns[i].file);
+        if (!knowns[i].has_months || strncmp(name, knowns[i].file, length) != 0) continue;
+        const char *rest = name + length;
+        if (strcmp(rest, ".csv") == 0 || strcmp(rest, ".csv.gz") == 0) return &knowns[i];
     }
     return NULL;
 }
