@@ -169,12 +169,16 @@ function chart.values(experiment, settings, measured, declared)
 end
 
 --- Draws charts (of chart.values) into `folder`, as SVG and PNG or in the one `format` that is wanted: sets
---- `paths` of each, or `failure`. One that fails does not stop the others.
+--- `paths` of each, or `failure`. One that fails does not stop the others. Of one that lacks something an
+--- earlier drawing would stand beside tables of other runs: it goes, and `removed` says so.
 function chart.draw(charts, folder, format)
+  local extensions = { "gp", table.unpack(gnuplot.formats) }
   for _, made in ipairs(charts) do
-    if not made.failure and not made.lacks then
-      local base = folder .. "/" .. made.name
-      views.make_room(base, { "gp", table.unpack(gnuplot.formats) }, views.owner(made.scale, made.device))
+    local base, owner = folder .. "/" .. made.name, views.owner(made.scale, made.device)
+    if made.lacks then
+      made.removed = views.remove(base, extensions, owner)
+    elseif not made.failure then
+      views.make_room(base, extensions, owner)
       local good, result = pcall(gnuplot.chart, base, made, format)
       made[good and "paths" or "failure"] = result
     end

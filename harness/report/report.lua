@@ -89,7 +89,8 @@ function report.charts(experiment, settings, measured, format)
   local failed = 0
   for _, made in ipairs(charts) do
     for _, path in ipairs(made.paths or {}) do paths[#paths + 1] = path end
-    local reason = made.failure or made.lacks and "the runs have no " .. made.lacks
+    local reason = made.failure or made.lacks and ("the runs have no %s%s"):format(made.lacks,
+      made.removed and "; the chart of earlier ones was removed" or "")
     if reason then
       excuses[#excuses + 1] = ("chart '%s' was not drawn: %s"):format(made.name, reason)
     end

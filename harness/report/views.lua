@@ -43,6 +43,18 @@ function views.make_room(base, extensions, owner)
   end
 end
 
+--- Removes a view of `owner` that can be made no more, under either name; whether there was one.
+function views.remove(base, extensions, owner)
+  local is_plain, removed = views.owner_of(base .. "." .. extensions[1]) == owner, false
+  for _, extension in ipairs(extensions) do
+    for _, path in ipairs { is_plain and base .. "." .. extension or nil, ("%s.%s.%s"):format(base, owner, extension) } do
+      removed = removed or core.exists(path)
+      core.remove_file(path)
+    end
+  end
+  return removed
+end
+
 --- What a view says whose runs have options that `--set` changed (an experiment's `changed`); nil
 --- where they are the script's own.
 function views.changed_text(changed)

@@ -102,5 +102,27 @@ t.test("charts of two scales stand side by side", function()
     ~= core.read_file(folder .. "/views/bars.svg"), "the same chart")
 end)
 
+t.test("a chart whose runs are gone goes, and that is said", function()
+  if not gnuplot.is_available() then return t.check(gnuplot.missing ~= "", "no gnuplot here") end
+  local function drawn(of)
+    local again = lh.experiment "views"
+    for _, label in ipairs { "a", "b" } do
+      again:row { label, model = slide, task = task, train = lh.train { steps = 5 }, dataset = "books" }
+    end
+    again:plot { "bars", y = of, name = "bars" }
+    return report.charts(again, settings "small")
+  end
+  drawn "bits_per_byte"
+  t.check(core.exists(folder .. "/views/bars.svg"))
+  local _, excuses = drawn "step_time_ms"
+  t.equal(excuses[1], "chart 'bars' was not drawn: the runs have no step_time_ms; the chart of earlier ones was removed")
+  for _, format in ipairs { "gp", "svg", "png" } do
+    t.check(not core.exists(folder .. "/views/bars." .. format), format)
+  end
+  t.check(core.exists(folder .. "/views/bars.smoke.svg"), "another scale's")
+  _, excuses = drawn "step_time_ms"
+  t.equal(excuses[1], "chart 'bars' was not drawn: the runs have no step_time_ms")
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()
