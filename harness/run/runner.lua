@@ -229,7 +229,7 @@ local function say_expected(left, board, settings)
     if expected.by == "FLOPs" then guessed = guessed + 1 end
   end
   local seconds = outlook.seconds(left, settings)
-  board:say(("%d runs to go, about %s %s%s%s"):format(#left, quantity.duration(seconds),
+  board:say(("%d of %d runs to go, about %s %s%s%s"):format(#left, left[1].planned, quantity.duration(seconds),
     settings.jobs and "side by side" or "one after the other",
     bytes > 0 and (", at most %.0f MiB"):format(bytes / 2 ^ 20) or "",
     guessed > 0 and (" (%d told by FLOPs alone: dry-run knows more)"):format(guessed) or ""))

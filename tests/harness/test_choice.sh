@@ -28,7 +28,9 @@ on() { "$longhaul" "$1" "$scratch/sweep.lua" --scale smoke "${@:2}"; }
 run() { on run --results "$scratch/results" --no-timing "$@"; }
 
 succeeds "a label and a data set" "[1/1] slide 8 latex" run --only "slide 8/latex"
-succeeds "several" "[2/3] slide 16 books" run --only "slide 8/latex" --only books
+run --only "slide 8/latex" --only books >"$scratch/several.log" 2>&1
+succeeds "several, of which one is done" "2 of 3 runs to go" cat "$scratch/several.log"
+succeeds "each with its place among all" "[2/3] slide 16 books" cat "$scratch/several.log"
 fails 1 "none" "no row contains 'nothing', nor 'slide/tex/'" run --only nothing --only slide/tex/
 for command in list dry-run table plot slurm; do
     fails 1 "none, $command" "no row contains 'nothing'" on "$command" --only nothing
