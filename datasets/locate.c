@@ -78,8 +78,8 @@ typedef struct names {
 
 /* Tokenizers, weights and time series lie in the data folders, too. */
 static int is_document(const struct dirent *entry) {
-    static const char *const others[] = {".model", ".json", ".bpe", "merges.txt", ".safetensors",
-                                         ".bin", ".csv", ".csv.gz", ".sha256"};
+    static const char *const others[] = {".model", ".json", ".bpe",    "merges.txt", ".safetensors",
+                                         ".bin",   ".csv",  ".csv.gz", ".sha256"};
     if (entry->d_name[0] == '.') return 0;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i)
         if (lh_name_ends(entry->d_name, others[i])) return 0;

@@ -54,7 +54,8 @@ static lh_status read_found(lh_corpus *corpus, const char *path, bool given,
 }
 
 static lh_status refuse(const char *name) {
-    char *rest = lh_format("`longhaul data fetch %s` downloads it if `longhaul data list` has it", name);
+    char *rest =
+        lh_format("`longhaul data fetch %s` downloads it if `longhaul data list` has it", name);
     if (rest == NULL) return LH_EMEMORY;
     const lh_status status = lh_data_refuse("data", name, lh_corpus_generators, rest);
     free(rest);

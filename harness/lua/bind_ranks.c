@@ -66,9 +66,6 @@ static int each_rank(lua_State *lua) {
     return 1;
 }
 
-const luaL_Reg lh_lua_ranks[] = {{"ranks", ranks},
-                                 {"share_text", share_text},
-                                 {"any_rank", any_rank},
-                                 {"sum_ranks", sum_ranks},
-                                 {"each_rank", each_rank},
-                                 {NULL, NULL}};
+const luaL_Reg lh_lua_ranks[] = {{"ranks", ranks},         {"share_text", share_text},
+                                 {"any_rank", any_rank},   {"sum_ranks", sum_ranks},
+                                 {"each_rank", each_rank}, {NULL, NULL}};

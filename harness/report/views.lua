@@ -47,7 +47,8 @@ end
 function views.remove(base, extensions, owner)
   local is_plain, removed = views.owner_of(base .. "." .. extensions[1]) == owner, false
   for _, extension in ipairs(extensions) do
-    for _, path in ipairs { is_plain and base .. "." .. extension or nil, ("%s.%s.%s"):format(base, owner, extension) } do
+    local paths = { ("%s.%s.%s"):format(base, owner, extension), is_plain and base .. "." .. extension or nil }
+    for _, path in ipairs(paths) do
       removed = removed or core.exists(path)
       core.remove_file(path)
     end

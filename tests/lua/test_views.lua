@@ -115,7 +115,8 @@ t.test("a chart whose runs are gone goes, and that is said", function()
   drawn "bits_per_byte"
   t.check(core.exists(folder .. "/views/bars.svg"))
   local _, excuses = drawn "step_time_ms"
-  t.equal(excuses[1], "chart 'bars' was not drawn: the runs have no step_time_ms; the chart of earlier ones was removed")
+  t.equal(excuses[1],
+    "chart 'bars' was not drawn: the runs have no step_time_ms; the chart of earlier ones was removed")
   for _, format in ipairs { "gp", "svg", "png" } do
     t.check(not core.exists(folder .. "/views/bars." .. format), format)
   end
