@@ -89,13 +89,9 @@ local most_named = 2
 
 -- " · with runs that are not today's (stale): LSTM, RNN and 3 more", of the rows whose runs these are.
 local function stale_note(shown)
-  local labels, seen = {}, {}
-  for _, each in ipairs(shown) do
-    local label = each.row.label
-    local is_stale = results.doubt(each.results:status(label, each.row.dataset)) ~= nil
-    if is_stale and not seen[label] then labels[#labels + 1] = label end
-    seen[label] = seen[label] or is_stale
-  end
+  local labels = results.doubtful(shown, function(each)
+    return each.row.label, (each.results:status(each.row.label, each.row.dataset))
+  end)
   if #labels == 0 then return "" end
   return " · with runs that are not today's (stale): " .. summary.first(labels, most_named)
 end

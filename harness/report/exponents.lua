@@ -237,24 +237,14 @@ function exponents.crossings(experiment, options, results)
   return list
 end
 
--- The rows that have exponents of runs that are not today's, each once.
-local function doubtful_rows(records)
-  local rows, seen = {}, {}
-  for _, record in ipairs(records) do
-    local is_doubtful = results_of.doubt(record.status) ~= nil
-    if is_doubtful and not seen[record.row] then rows[#rows + 1] = record.row end
-    seen[record.row] = seen[record.row] or is_doubtful
-  end
-  return rows
-end
-
 --- What a reader must know of the runs and times behind the records: one sentence each.
 function exponents.notes(records)
   local busy, several = false, false
   for _, record in ipairs(records) do
     busy, several = busy or record.busy, several or record.rounds ~= nil
   end
-  local notes, doubtful = {}, doubtful_rows(records)
+  local notes = {}
+  local doubtful = results_of.doubtful(records, function(record) return record.row, record.status end)
   if busy then notes[1] = "~: with times of a busy machine." end
   if #doubtful > 0 then
     notes[#notes + 1] = ("Some exponents are of runs that are not today's (status in the CSV file): %s."):format(

@@ -461,4 +461,17 @@ function results.doubt(status, why)
   if status == "stale" or status == "other data" then return why or status end
 end
 
+--- The labels of what has such a status, each once; `read` gives label and status of one of the list.
+---@param list table[]
+---@param read fun(each: any): string, string
+---@return string[]
+function results.doubtful(list, read)
+  local labels, seen = {}, {}
+  for _, each in ipairs(list) do
+    local label, status = read(each)
+    if results.doubt(status) and not seen[label] then labels[#labels + 1], seen[label] = label, true end
+  end
+  return labels
+end
+
 return results
