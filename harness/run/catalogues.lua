@@ -122,7 +122,7 @@ function catalogues.import(from, language, name, replace)
   local target, said = data.make(name, replace, function(into)
     return fill(folder, language, into)
   end)
-  print(("%s: %s, in %s"):format(name, said, target))
+  data.tell_made(name, said, target)
 end
 
 return catalogues

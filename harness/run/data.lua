@@ -328,10 +328,11 @@ end
 function data.verify(name, sources)
   sources = sources or require "longhaul.sources"
   if name then sources = { source_named(name, sources) } end
-  local good = true
+  local good, found = true, false
   for _, source in ipairs(sources) do
     local folder = core.cache_folder() .. "/" .. source.name
     if sizes(folder) > 0 or name then
+      found = true
       for _, file in ipairs(source.files or {}) do
         local state, wrong = state_of(folder .. "/" .. file.file, file)
         good = good and not wrong
@@ -339,6 +340,10 @@ function data.verify(name, sources)
       end
       if source.bucket then print(("%s  %s"):format(folder, pinned(source))) end
     end
+  end
+  if not found then
+    print(("nothing to verify: nothing was fetched into %s (`longhaul data list` shows what can be)"):format(
+      core.cache_folder()))
   end
   return good
 end
@@ -511,6 +516,12 @@ function data.make(name, replace, fill)
   return target, result
 end
 
+--- Says what a new corpus holds and where it lies; a cache folder is one that people empty.
+function data.tell_made(name, said, folder)
+  print(("%s: %s, in %s\n  (%s)"):format(name, said, folder,
+    "a cache folder: keep what this was made of, or move it into the folder that LONGHAUL_DATA names"))
+end
+
 --- Copies a tree into the cache folder as a corpus: a document per file, or per folder (the paper
 --- joins all files of a repository) with options.join_folders. A file of JSON lines, or a folder of
 --- nothing else, stays as it is. options.replace: in the place of the corpus that has the name.
@@ -524,7 +535,7 @@ function data.import(from, name, options)
     if documents == 0 then error(from .. ": there is no text in it", 0) end
     return imported
   end)
-  print(("%s: %s, in %s"):format(name, said, target))
+  data.tell_made(name, said, target)
 end
 
 return data

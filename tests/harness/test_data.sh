@@ -26,7 +26,7 @@ quietly 1 "and leaves no folder" test -e "$XDG_CACHE_HOME/longhaul/small"
 mkdir -p "$XDG_CACHE_HOME/longhaul/text8"
 touch "$XDG_CACHE_HOME/longhaul/text8/text8.zip.part"
 succeeds "what a broken download left is no corpus" "longhaul data fetch text8" "$LONGHAUL_BIN" data list
-quietly 0 "and nothing to verify" "$LONGHAUL_BIN" data verify
+succeeds "and nothing to verify, which is said" "nothing to verify: nothing was fetched into $XDG_CACHE_HOME/longhaul" "$LONGHAUL_BIN" data verify
 succeeds "a download is kept" "small.txt" fetch small.txt nil
 kept=$XDG_CACHE_HOME/longhaul/small/small.txt
 fails 1 "a file that changed since is refused" "delete the file and fetch again" fetch small.txt '"00"'
@@ -98,7 +98,7 @@ printf 'changed\n' >"$kept"
 fails 1 "and what has changed" "small.txt  has CHANGED" verify nil
 rm "$kept"
 fails 1 "or has gone" "small.txt  is missing" verify nil
-quietly 0 "verify of nothing fetched" "$LONGHAUL_BIN" data verify
+succeeds "verify of nothing fetched" "nothing to verify" "$LONGHAUL_BIN" data verify
 succeeds "the list says which sums are known" "wikitext-103 (Wikipedia text, CC BY-SA; sha256 known)" "$LONGHAUL_BIN" data list
 succeeds "and which are not" "no sha256 is known" "$LONGHAUL_BIN" data list
 succeeds "or of some files only" "sha256 known of 2 of 3 files" "$LONGHAUL_BIN" data list
@@ -131,6 +131,8 @@ succeeds "the same command goes on" "is in" env PATH="$scratch/bin:$PATH" bash -
     "$(declare -f fetch_weights); scratch=$scratch; fetch_weights"
 succeeds "and leaves model.safetensors" "some text" cat "$XDG_CACHE_HOME/longhaul/weights/model.safetensors"
 
+succeeds "an import says that it lies where people wipe" "a cache folder: keep what this was made of" \
+    "$LONGHAUL_BIN" data import "$scratch/tree" --name wiped
 succeeds "imports a folder as a document" "2 documents" "$LONGHAUL_BIN" data import "$scratch/tree" --name code --join-folders
 succeeds "and leaves binaries out" "code" ls "$XDG_CACHE_HOME/longhaul"
 fails 1 "names a missing folder" "no such folder" "$LONGHAUL_BIN" data import "$scratch/nowhere"
