@@ -65,9 +65,15 @@ static const char *name_with(const char *word, const char *const *names) {
     return found;
 }
 
+/* How many letters of a word may be wrong: a third of a long one, of a short one half. */
+static int most_edits(const char *word) {
+    const int length = (int)strlen(word);
+    return smaller(length / 2, (length + 2) / 3);
+}
+
 const char *lh_nearest_name(const char *word, const char *const *names) {
     const char *nearest = NULL;
-    int best = (int)strlen(word) / 2 + 1;
+    int best = most_edits(word) + 1;
     for (int i = 0; names[i] != NULL; ++i) {
         const int distance = edit_distance(word, names[i]);
         if (distance < best) {

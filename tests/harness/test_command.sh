@@ -65,6 +65,9 @@ succeeds "with why one is none" "needs a source for its encoder, which the task 
 succeeds "a pair is described" "vectors stand for tokens" "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=60' \
     --task simulated_network
 succeeds "with the adapter's parameters" "adapter.embedding.weight" "$longhaul" describe rsa --task random_walk
+succeeds "a model's weights are told with it" "FILES" "$longhaul" describe gpt2
+quietly 1 "but not behind what a task makes of it" sh -c "'$longhaul' describe gpt2 --task language_model | grep FILES"
+quietly 1 "nothing near is nothing meant" sh -c "'$longhaul' describe nonsense 2>&1 | grep 'did you mean'"
 fails 1 "a pair that is none" "t5: needs a source for its encoder" "$longhaul" describe t5 --task random_walk
 fails 1 "a model's options are checked" "did you mean 'window'" "$longhaul" describe brt --options windw=3
 for words in "--seed 3" "--seed=3" "--forc"; do

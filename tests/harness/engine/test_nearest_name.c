@@ -27,11 +27,15 @@ TEST(of_equally_near_names_it_is_the_first) {
     CHECK_STR(lh_nearest_name("rat", equal), "bat");
 }
 
-/* At most half of the word, rounded down, may be wrong. */
+/* At most half of a short word, or a third of a longer one, may be wrong. */
 TEST(a_name_that_shares_little_is_not_near) {
     static const char *const four[] = {"abcd", NULL};
     CHECK_STR(lh_nearest_name("abxy", four), "abcd");
     CHECK(lh_nearest_name("axyz", four) == NULL);
+    static const char *const eight[] = {"longest", "abcdefgh", NULL};
+    CHECK(lh_nearest_name("nonsense", eight) == NULL);
+    CHECK_STR(lh_nearest_name("abcdexyz", eight), "abcdefgh");
+    CHECK(lh_nearest_name("abcdwxyz", eight) == NULL);
     CHECK(lh_nearest_name("q", names) == NULL);
     CHECK(lh_nearest_name("", names) == NULL);
     CHECK(lh_nearest_name("width", none) == NULL);

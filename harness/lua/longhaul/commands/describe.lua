@@ -385,6 +385,7 @@ local function describe(values, rest)
       if means(entry, name) then
         if not shown then check_for_model(sort, name, values) else print() end
         sort[3](entry, values)
+        if next(values) then return end -- they were said of a model: nothing else of its name is meant
         shown = true
       end
     end
