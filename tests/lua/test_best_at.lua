@@ -1,8 +1,6 @@
 -- Who is best at a moment: the loss at the last point that a row has reached in so many seconds of
 -- its own steps, or FLOPs; best, ties and rows that have not come so far.
 local t = dofile "tests/test.lua"
-local core = require "longhaul.core"
-local csv = require "longhaul.run.csv"
 local best_at = require "longhaul.report.best_at"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
