@@ -298,7 +298,7 @@ TEST(a_public_file_by_its_path_is_said_to_be_split_otherwise) {
                  SPLIT "; the name ETTh1 instead of a path gives the published splits");
     check_remark("ETTh1-mine.csv", SPLIT);
     check_remark("ETTh1.csv.mine", SPLIT);
-    check_remark("a", SPLIT); /* shorter than any public name */
+    check_remark("a", SPLIT);       /* shorter than any public name */
     check_remark("WTH.csv", SPLIT); /* which Informer's code splits by shares, too */
     REQUIRE_OK(open_series("name=generate:seasonal", &series));
     REQUIRE_OK(lh_series_remark(series, &remark));
