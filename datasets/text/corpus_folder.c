@@ -15,18 +15,21 @@
 
 enum { MOST_DEPTH = 16 };
 
-/* Where the files of a walk go: one split, or those that their names say. */
+enum { HASHED = -1, NAMED = -2, NONE = -1 };
+
+/* Where the files of a walk go: one split, or those that their names say, or their hashes. */
 typedef struct walk {
-    lh_corpus *corpus;
+    lh_corpus *corpus; /* NULL: files are looked at and not read */
     const char *field, *root;
-    int split;           /* -1: by the files' names */
-    bool named, unnamed; /* files that say their split, and that do not */
+    int split;            /* or NAMED or HASHED */
+    int only;             /* files of this name go into the split; NONE: all do */
+    bool said[LH_SPLITS]; /* by some file's name */
 } walk;
 
 /* What corpora of text end in; a program's test.c and train.py are no splits. */
-static bool ends_text(const char *rest) {
+static bool ends_text(const char *rest, bool may_lack) {
     static const char *const endings[] = {"", ".txt", ".tokens", ".raw", ".jsonl"};
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; ++i) {
+    for (size_t i = may_lack ? 0 : 1; i < sizeof endings / sizeof endings[0]; ++i) {
         const size_t length = strlen(endings[i]);
         if (strncmp(rest, endings[i], length) == 0 &&
             (rest[length] == '\0' || strcmp(rest + length, ".gz") == 0))
@@ -36,14 +39,17 @@ static bool ends_text(const char *rest) {
 }
 
 /* Behind a split's name: which of its pieces the file is, "-00000-of-00002", if any, and an ending,
- * ".txt" or ".jsonl.gz". */
+ * ".txt" or ".jsonl.gz". A manual page is test.1, so that ".00" is a piece before an ending alone.
+ */
 static bool ends_name(const char *rest) {
-    const bool is_piece = rest[0] != '\0' && strchr("-_.", rest[0]) != NULL;
-    if (is_piece && isdigit((unsigned char)rest[1])) rest += 1 + strspn(rest + 1, "0123456789of-_");
-    return ends_text(rest);
+    const bool is_piece =
+        rest[0] != '\0' && strchr("-_.", rest[0]) != NULL && isdigit((unsigned char)rest[1]) != 0;
+    const bool may_lack = !is_piece || rest[0] != '.';
+    if (is_piece) rest += 1 + strspn(rest + 1, "0123456789of-_");
+    return ends_text(rest, may_lack);
 }
 
-/* The split whose name begins here and is the last word before the ending; -1: none. */
+/* The split whose name begins here and is the last word before the ending; or NONE. */
 static int split_here(const char *word) {
     static const struct {
         const char *name;
@@ -55,30 +61,37 @@ static int split_here(const char *word) {
         if (strncmp(word, splits[i].name, length) == 0 && ends_name(word + length))
             return (int)splits[i].split;
     }
-    return -1;
+    return NONE;
 }
 
 /* "train.jsonl", "test-00.txt", "wiki.valid.tokens" and the like belong to a split, in whatever
- * folder; -1: no such name. */
+ * folder; or NONE. */
 static int named_split(const char *path) {
     const char *slash = strrchr(path, '/'), *word = slash != NULL ? slash + 1 : path;
     int split = split_here(word);
-    while (split < 0 && *(word += strcspn(word, "-_.")) != '\0')
+    while (split == NONE && *(word += strcspn(word, "-_.")) != '\0')
         split = split_here(++word);
     return split;
 }
 
-/* What is of one split would be hashed into all of them beside another's own file. */
-static lh_status choose_split(walk *w, const char *name, const char *path, int *split) {
-    *split = w->split >= 0 ? w->split : named_split(name);
-    w->named = w->named || *split >= 0;
-    w->unnamed = w->unnamed || *split < 0;
-    if (!w->named || !w->unnamed) return LH_OK;
+/* A file without a split would be hashed into those that others have files of their own for. */
+static lh_status refuse_unnamed(const char *path) {
     return lh_fail(LH_EFORMAT,
                    "%s: some files here are called after a split (train.jsonl, valid-00.txt, "
                    "wiki.test.tokens), others are not: move those away, or all into folders "
                    "train/, valid/ and test/, as `longhaul data import` does by a hash",
                    path);
+}
+
+static lh_status read_file(walk *w, const char *name, const char *path, int64_t bytes) {
+    const int said = named_split(name), split = w->split == NAMED ? said : w->split;
+    if (said != NONE) w->said[said] = true;
+    if (w->corpus == NULL || (w->only != NONE && said != w->only)) return LH_OK;
+    if (w->split == NAMED && said == NONE) return refuse_unnamed(path);
+    if (lh_json_lines_is(name)) return lh_corpus_read_lines(w->corpus, w->field, split, name, path);
+    const lh_split into = split == HASHED ? lh_split_by_name(name) : (lh_split)split;
+    if (lh_name_ends(name, ".gz")) return lh_corpus_add_packed(w->corpus, into, name, path);
+    return lh_corpus_add_file(w->corpus, into, name, path, bytes);
 }
 
 static lh_status walk_folder(walk *w, const char *folder, int depth);
@@ -88,13 +101,7 @@ static lh_status walk_path(walk *w, const char *path, int depth) {
     if (stat(path, &status) != 0) return lh_fail(LH_EIO, "%s: cannot be read", path);
     if (S_ISDIR(status.st_mode)) return walk_folder(w, path, depth);
     if (!S_ISREG(status.st_mode)) return LH_OK;
-    const char *name = path + strlen(w->root) + 1;
-    int named = -1;
-    LH_TRY(choose_split(w, name, path, &named));
-    if (lh_json_lines_is(name)) return lh_corpus_read_lines(w->corpus, w->field, named, name, path);
-    const lh_split split = named >= 0 ? (lh_split)named : lh_split_by_name(name);
-    if (lh_name_ends(name, ".gz")) return lh_corpus_add_packed(w->corpus, split, name, path);
-    return lh_corpus_add_file(w->corpus, split, name, path, (int64_t)status.st_size);
+    return read_file(w, path + strlen(w->root) + 1, path, (int64_t)status.st_size);
 }
 
 static lh_status walk_entry(walk *w, const char *folder, const char *entry, int depth) {
@@ -151,35 +158,76 @@ static lh_status read_only_file(lh_corpus *corpus, const char *folder, bool *rea
         status = LH_EMEMORY;
     } else if (!lh_json_lines_is(name) && stat(path, &about) == 0 && S_ISREG(about.st_mode)) {
         *read = true;
-        status = lh_corpus_read_single(corpus, name, path);
+        status = lh_corpus_read_only(corpus, name, path);
     }
     free(path);
     free(name);
     return status;
 }
 
-/* Walks the folder of a split; *any says whether there is one. */
+lh_status lh_corpus_read_only(lh_corpus *corpus, const char *name, const char *path) {
+    if (named_split(name) != NONE)
+        LH_TRY(lh_corpus_add_note(corpus,
+                                  "one file of text alone, cut 90 / 5 / 5 by place although "
+                                  "it is called after a split"));
+    return lh_corpus_read_single(corpus, name, path);
+}
+
+static const char no_test[] = "no test split: the validation split is read in its place";
+
+/* Walks the folder of that name, if there is one, into a split; *any says whether there is. */
 static lh_status read_split(lh_corpus *corpus, const char *field, const char *folder,
-                            lh_split split, bool *any) {
-    static const char *const splits[LH_SPLITS] = {"train", "valid", "test"};
-    char *path = lh_format("%s/%s", folder, splits[split]);
+                            const char *name, lh_split split, bool *any) {
+    char *path = lh_format("%s/%s", folder, name);
     if (path == NULL) return LH_EMEMORY;
     lh_status status = LH_OK;
-    if (lh_is_folder(path)) {
-        walk w = {.corpus = corpus, .field = field, .root = path, .split = split};
-        *any = true;
+    *any = lh_is_folder(path);
+    if (*any) {
+        walk w = {
+            .corpus = corpus, .field = field, .root = path, .split = (int)split, .only = NONE};
         status = walk_folder(&w, path, 0);
     }
     free(path);
     return status;
 }
 
+/* Folders called train, valid and test; *any says whether there is one. */
+static lh_status read_splits(lh_corpus *corpus, const char *field, const char *folder, bool *any) {
+    bool train = false, valid = false, test = false;
+    LH_TRY(read_split(corpus, field, folder, "train", LH_TRAIN, &train));
+    LH_TRY(read_split(corpus, field, folder, "valid", LH_VALID, &valid));
+    LH_TRY(read_split(corpus, field, folder, "test", LH_TEST, &test));
+    *any = train || valid || test;
+    if (test || !valid) return LH_OK;
+    LH_TRY(lh_corpus_add_note(corpus, no_test));
+    return read_split(corpus, field, folder, "valid", LH_TEST, &valid);
+}
+
+/* Files are of the splits that they are called after where these are two or more: a
+ * driving-test.txt among essays says nothing. */
+static lh_status read_files(lh_corpus *corpus, const char *field, const char *folder) {
+    walk look = {.root = folder, .split = HASHED, .only = NONE};
+    LH_TRY(walk_folder(&look, folder, 0));
+    const int said = look.said[LH_TRAIN] + look.said[LH_VALID] + look.said[LH_TEST];
+    walk w = {.corpus = corpus,
+              .field = field,
+              .root = folder,
+              .split = said > 1 ? NAMED : HASHED,
+              .only = NONE};
+    if (said == 1)
+        LH_TRY(lh_corpus_add_note(corpus, "files are called after one split alone: all are split "
+                                          "by a hash of their names"));
+    LH_TRY(walk_folder(&w, folder, 0));
+    if (w.split == HASHED || look.said[LH_TEST]) return LH_OK;
+    LH_TRY(lh_corpus_add_note(corpus, no_test));
+    w.only = LH_VALID;
+    w.split = LH_TEST;
+    return walk_folder(&w, folder, 0);
+}
+
 lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char *folder) {
     bool any = false;
-    for (int s = 0; s < LH_SPLITS; ++s)
-        LH_TRY(read_split(corpus, field, folder, (lh_split)s, &any));
+    LH_TRY(read_splits(corpus, field, folder, &any));
     if (!any) LH_TRY(read_only_file(corpus, folder, &any));
-    if (any) return LH_OK;
-    walk w = {.corpus = corpus, .field = field, .root = folder, .split = -1};
-    return walk_folder(&w, folder, 0);
+    return any ? LH_OK : read_files(corpus, field, folder);
 }

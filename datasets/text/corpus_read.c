@@ -28,9 +28,9 @@ static lh_status read_path(lh_corpus *corpus, const char *path, bool stream,
     const char *field = config->field[0] != '\0' ? config->field : "text";
     if (stream) return lh_corpus_read_stream(corpus, config->name, path);
     if (lh_is_folder(path)) return lh_corpus_read_folder(corpus, field, path);
-    if (!lh_json_lines_is(path))
-        return lh_fail(LH_EFORMAT, "%s: neither a folder nor a file of JSON lines", path);
-    return lh_corpus_read_lines(corpus, field, -1, strrchr(path, '/') + 1, path);
+    const char *name = strrchr(path, '/') + 1;
+    if (!lh_json_lines_is(path)) return lh_corpus_read_only(corpus, name, path);
+    return lh_corpus_read_lines(corpus, field, -1, name, path);
 }
 
 static lh_status name_found(lh_corpus *corpus, const char *name, const char *path) {
@@ -70,7 +70,7 @@ static lh_status read_documents(lh_corpus *corpus, const lh_corpus_config *confi
         return lh_corpus_read_brought(corpus, name + sizeof plugin - 1, config);
     if (strncmp(name, generate, sizeof generate - 1) == 0)
         return read_generated(corpus, name + sizeof generate - 1, config);
-    if (strchr(name, '/') != NULL && (lh_json_lines_is(name) || lh_is_folder(name)))
+    if (strchr(name, '/') != NULL && (lh_json_lines_is(name) || lh_file_exists(name)))
         return read_found(corpus, name, true, config);
     char *path = NULL;
     LH_TRY(lh_data_find(name, &path));

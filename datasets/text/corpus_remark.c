@@ -33,5 +33,7 @@ lh_status lh_corpus_remark(const lh_corpus *corpus, const lh_corpus_config *conf
     const char *source = lh_corpus_source(corpus);
     if (lh_source_is_generated(source) || strncmp(config->name, "plugin:", 7) == 0) return LH_OK;
     LH_TRY(say_splits(corpus, out));
+    if (lh_corpus_notes(corpus) != NULL)
+        LH_TRY(lh_text_add_line(out, "%s", lh_corpus_notes(corpus)));
     return say_unused(config, out);
 }

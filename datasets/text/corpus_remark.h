@@ -6,8 +6,8 @@
 #include "harness/engine/text.h"
 
 /* Adds lines about a corpus that was read with this configuration: how many documents each split
- * has, and which options that were set are the generators' alone. Of a generator's and a
- * plug-in's there is nothing to say. */
+ * has, how they were found, and which options that were set are the generators' alone. Of a
+ * generator's and a plug-in's there is nothing to say. */
 lh_status lh_corpus_remark(const lh_corpus *corpus, const lh_corpus_config *config, lh_text *out);
 
 #endif

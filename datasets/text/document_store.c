@@ -15,6 +15,7 @@
 #include "harness/engine/array.h"
 #include "harness/engine/file.h"
 #include "harness/engine/hash.h"
+#include "harness/engine/text.h"
 
 typedef struct item {
     char *name, *path, *text;   /* text NULL until first used */
@@ -51,6 +52,7 @@ struct lh_corpus {
     int64_t split_bytes, valid_tokens;
     bool lines_count;    /* as words */
     char *source, *file; /* NULL until they are set or noted */
+    lh_text notes;
     lh_digests *digests; /* while files are added; else NULL */
     loaded_file loaded;
     uint64_t digest;
@@ -203,6 +205,14 @@ lh_status lh_corpus_note_file(lh_corpus *corpus, const char *path) {
 
 const char *lh_corpus_noted_file(const lh_corpus *corpus) {
     return corpus->file;
+}
+
+lh_status lh_corpus_add_note(lh_corpus *corpus, const char *line) {
+    return lh_text_add_line(&corpus->notes, "%s", line);
+}
+
+const char *lh_corpus_notes(const lh_corpus *corpus) {
+    return corpus->notes.data;
 }
 
 void lh_corpus_set_source(lh_corpus *corpus, char *source) {
@@ -435,6 +445,7 @@ void lh_corpus_destroy(lh_corpus *corpus) {
     lh_tokenizer_destroy(corpus->tokenizer);
     free(corpus->source);
     free(corpus->file);
+    free(corpus->notes.data);
     free(corpus);
 }
 

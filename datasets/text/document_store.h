@@ -60,6 +60,10 @@ void lh_corpus_count_lines(lh_corpus *corpus);
 lh_status lh_corpus_note_file(lh_corpus *corpus, const char *path);
 const char *lh_corpus_noted_file(const lh_corpus *corpus);
 
+/* Adds a line on how the documents were found; lh_corpus_notes lends them all, NULL for none. */
+lh_status lh_corpus_add_note(lh_corpus *corpus, const char *line);
+const char *lh_corpus_notes(const lh_corpus *corpus);
+
 /* Takes over what lh_corpus_source says. */
 void lh_corpus_set_source(lh_corpus *corpus, char *source);
 

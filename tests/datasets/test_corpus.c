@@ -141,8 +141,6 @@ TEST(a_file_of_json_lines_is_a_corpus) {
     CHECK_EQ_INT(train[0], train[1]);
     lh_corpus *corpus = NULL;
     CHECK_FAILS(open_corpus("name=/nowhere/dump.jsonl", &corpus), LH_EIO, "/nowhere/dump.jsonl");
-    write_text("notes.txt", "x", 1);
-    CHECK_FAILS(open_corpus("name=notes.txt", &corpus), LH_EFORMAT, "neither a folder nor");
 }
 
 TEST(huge_json_lines_are_read) {
@@ -216,6 +214,34 @@ TEST(a_single_file_is_split_by_its_length) {
     CHECK_EQ_INT(document.bytes, BYTES / 20);
     CHECK_EQ_INT(document.tokens[0], 'a' + BYTES / 100 * 95 % 26 + 3);
     lh_corpus_destroy(corpus);
+}
+
+/* By its path, by its name in a data folder, or as all that a folder holds. */
+TEST(a_file_of_text_is_read_as_a_folder_with_nothing_else) {
+    enum { BYTES = 2000 };
+    static const char *const files[] = {"input.txt", "train.txt"};
+    char text[BYTES], path[4 * DATA_ROOT_BYTES], name[DATA_ROOT_BYTES];
+    memset(text, 'x', sizeof text);
+    for (int f = 0; f < 2; ++f) {
+        REQUIRE(make_root());
+        (void)snprintf(name, sizeof name, "alone/%s", files[f]);
+        write_text(name, text, sizeof text);
+        write_text(files[f], text, sizeof text);
+        (void)snprintf(path, sizeof path, "name='%s/%s'", data_root, name);
+        (void)snprintf(name, sizeof name, "name=%s", files[f]);
+        const char *const options[] = {"name=alone", path, name};
+        uint64_t digest = 0;
+        for (int i = 0; i < 3; ++i) {
+            lh_corpus *corpus = NULL;
+            REQUIRE_OK(open_corpus(options[i], &corpus));
+            if (i == 0) digest = lh_corpus_digest(corpus);
+            CHECK(lh_corpus_digest(corpus) == digest);
+            CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TEST), 1);
+            if (f == 0) CHECK(lh_corpus_notes(corpus) == NULL);
+            if (f == 1) CHECK_CONTAINS(lh_corpus_notes(corpus), "cut 90 / 5 / 5 by place");
+            lh_corpus_destroy(corpus);
+        }
+    }
 }
 
 TEST(a_single_file_is_split_between_characters) {

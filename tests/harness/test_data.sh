@@ -149,11 +149,16 @@ succeeds "whose files are its splits" "bits_per_token" "$LONGHAUL_BIN" train --m
 fails 1 "and names a line without the field" "jsonl: line 1: no field 'text'" "$LONGHAUL_BIN" train --model lstm \
     --task-options 'name=web' --train 'steps=2 warmup=1'
 rm "$XDG_CACHE_HOME/longhaul/web/test.jsonl"
+succeeds "of which the validation split may stand in for the test split" "no test split: the validation split is read" \
+    "$LONGHAUL_BIN" train --model lstm --options 'hidden=8 width=8' \
+    --task-options 'name=web field=body segment=4 batch=1' --train 'steps=2 warmup=1'
 untested() {
     "$LONGHAUL_BIN" train --model lstm --options 'hidden=8 width=8' --task-options "name=$1 segment=4 batch=1" \
         --train 'steps=1000000000' --out "$scratch/lost.safetensors"
 }
-fails 1 "and without a test split no step is taken" "no documents of the test split, which is evaluated (train has 1, valid 1, test 0)" untested "web field=body"
+mkdir -p "$XDG_CACHE_HOME/longhaul/only/train"
+printf 'some text' >"$XDG_CACHE_HOME/longhaul/only/train/a.txt"
+fails 1 "with a training split alone no step is taken" "no documents of the test split, which is evaluated (train has 1, valid 0, test 0)" untested only
 mkdir -p "$XDG_CACHE_HOME/longhaul/bare/train" "$XDG_CACHE_HOME/longhaul/bare/test"
 printf 'some text' >"$XDG_CACHE_HOME/longhaul/bare/train/a.txt"
 printf '' >"$XDG_CACHE_HOME/longhaul/bare/test/a.txt"
