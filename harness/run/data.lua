@@ -393,8 +393,8 @@ local function below(from, path)
 end
 
 -- Files of JSON lines are copied as they are, to where they lie below `from`: the lines of train/
--- or train.jsonl and so on belong to these splits, those of another file are split by hash when
--- they are read. Nothing is copied before every line has been read.
+-- and valid/, or of train.jsonl and valid.jsonl, belong to these splits, other lines are split by hash
+-- when they are read. Nothing is copied before every line has been read.
 local function import_lines(paths, from, target)
   local bytes, documents = 0, 0
   for _, path in ipairs(paths) do documents = documents + core.json_lines(path) end
@@ -445,15 +445,21 @@ local function import_texts(paths, from, target, joined)
   return written, ("%d documents, %s bytes%s"):format(written, quantity.amount(bytes), beside)
 end
 
+-- A file of text is copied as it is, as all that a folder holds: it is cut into splits when it is read.
+local function import_text(paths, from, target)
+  local text, name = core.read_file(from), below(from, from):gsub("^%.+", "")
+  if #text == 0 or not name:find "%.gz$" and text:find("\0", 1, true) then return 0 end
+  core.write_file(target .. "/" .. quote.file_name(name), text)
+  return #paths, ("%s bytes in one file"):format(quantity.amount(#text))
+end
+
 -- All files at `from`, and whether they are JSON lines throughout.
 local function files_of(from)
   local paths, lines = {}, true
   if core.is_folder(from) then
     walk(from, function(path) paths[#paths + 1] = path end, {})
-  elseif not is_lines(from) then
-    error(from .. ": no such folder", 0)
   elseif not core.file_size(from) then
-    error(from .. ": no such file", 0)
+    error(from .. ": no such file or folder", 0)
   else
     paths[1] = from
   end
@@ -522,14 +528,22 @@ function data.tell_made(name, said, folder)
     "a cache folder: keep what this was made of, or move it into the folder that LONGHAUL_DATA names"))
 end
 
+-- What a corpus is called that nobody gave a name.
+local function name_of(from, is_file)
+  local name = (from:match("([^/]+)$") or ""):gsub("%.jsonl$", ""):gsub("%.jsonl%.gz$", "")
+  if is_file then name = name:gsub("%.gz$", ""):gsub("%.txt$", "") end
+  return name
+end
+
 --- Copies a tree into the cache folder as a corpus: a document per file, or per folder (the paper
---- joins all files of a repository) with options.join_folders. A file of JSON lines, or a folder of
---- nothing else, stays as it is. options.replace: in the place of the corpus that has the name.
+--- joins all files of a repository) with options.join_folders. A file of text or of JSON lines, or a
+--- folder of nothing but these, stays as it is. options.replace: in the place of the corpus that has the name.
 function data.import(from, name, options)
   from = from:gsub("(.)/+$", "%1")
   local paths, lines = files_of(from)
-  name = name or (from:match("([^/]+)$") or ""):gsub("%.jsonl$", ""):gsub("%.jsonl%.gz$", "")
-  local import = lines and import_lines or import_texts
+  local is_file = paths[1] == from
+  local import = lines and import_lines or is_file and import_text or import_texts
+  name = name or name_of(from, is_file)
   local target, said = data.make(name, options.replace, function(folder)
     local documents, imported = import(paths, from, folder, options.join_folders)
     if documents == 0 then error(from .. ": there is no text in it", 0) end

@@ -135,7 +135,21 @@ succeeds "an import says that it lies where people wipe" "a cache folder: keep w
     "$LONGHAUL_BIN" data import "$scratch/tree" --name wiped
 succeeds "imports a folder as a document" "2 documents" "$LONGHAUL_BIN" data import "$scratch/tree" --name code --join-folders
 succeeds "and leaves binaries out" "code" ls "$XDG_CACHE_HOME/longhaul"
-fails 1 "names a missing folder" "no such folder" "$LONGHAUL_BIN" data import "$scratch/nowhere"
+fails 1 "names a missing folder" "no such file or folder" "$LONGHAUL_BIN" data import "$scratch/nowhere"
+seq 2000 >"$scratch/counted.txt"
+gzip -kc "$scratch/counted.txt" >"$scratch/packed.txt.gz"
+train_on() { "$LONGHAUL_BIN" train --model lstm --options 'hidden=8 width=8' --train 'steps=2 warmup=1' --task-options "segment=8 batch=1 name=$1"; }
+succeeds "imports a file of text" "counted: 8.89K bytes in one file" "$LONGHAUL_BIN" data import "$scratch/counted.txt"
+"$LONGHAUL_BIN" data import "$scratch/packed.txt.gz" >"$scratch/imported"
+train_on counted >"$scratch/by_name" 2>&1
+train_on "$scratch/counted.txt" >"$scratch/by_path" 2>&1
+train_on packed >"$scratch/by_packed" 2>&1
+succeeds "which is read as the file is by its path" "1 to test" grep "1 to test" "$scratch/by_path"
+for how in by_name by_packed; do
+    succeeds "and tests the same, $how" "$(grep bits_per_token "$scratch/by_path")" grep bits_per_token "$scratch/$how"
+done
+printf 'a\0b' >"$scratch/nul.txt"
+fails 1 "a file with a NUL byte is no text" "there is no text in it" "$LONGHAUL_BIN" data import "$scratch/nul.txt"
 for i in $(seq 100); do printf '{"text": "hello %d"}\n["hi", "who is it?"]\n' "$i"; done >"$scratch/talk.jsonl"
 succeeds "imports JSON lines" "bytes of JSON lines" "$LONGHAUL_BIN" data import "$scratch/talk.jsonl" --name reddit
 succeeds "which train like any corpus" "bits_per_token" "$LONGHAUL_BIN" train --model lstm --options 'hidden=8 width=8' \
@@ -195,7 +209,7 @@ fails 1 "another of its name is refused" "longhaul/corp is there already: --name
 succeeds "and was not mixed into it" "1" count corp
 fails 1 "a corpus of LONGHAUL_DATA would be read in its place" "data/other is there already" \
     env LONGHAUL_DATA="$scratch/data" "$LONGHAUL_BIN" data import "$scratch/db/corp" --name other --replace
-fails 1 "what fails takes nobody's place" "no such folder" "$LONGHAUL_BIN" data import "$scratch/none" --name corp --replace
+fails 1 "what fails takes nobody's place" "no such file or folder" "$LONGHAUL_BIN" data import "$scratch/none" --name corp --replace
 printf '7\n' >"$scratch/seven.jsonl"
 fails 1 "nor does what is no document" "seven.jsonl" "$LONGHAUL_BIN" data import "$scratch/seven.jsonl" --name corp --replace
 succeeds "the first is still there" "one" grep -rh one "$XDG_CACHE_HOME/longhaul/corp"

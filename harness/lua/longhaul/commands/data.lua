@@ -25,7 +25,7 @@ local actions = {
     return not data.verify(rest[2]) and command.failed or command.ok
   end,
   import = function(rest, values)
-    if not rest[2] then command.misuse("data import needs a folder or a FILE.jsonl") end
+    if not rest[2] then command.misuse("data import needs a folder or a file, of text or JSON lines") end
     if values.translations then return import_translations(rest[2], values) end
     data.import(rest[2], values.name,
       { join_folders = values["join-folders"], replace = values.replace })
@@ -50,7 +50,7 @@ return {
   {
     name = "data", takes = words,
     summary = "list, fetch, verify and import corpora", run = run, most = 2,
-    usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE.jsonl [--name NAME] [--replace] "
+    usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE [--name NAME] [--replace] "
       .. "[--join-folders] | import DIR --translations LANGUAGE [--name NAME] [--replace]]",
     options = {
       { "name=", "name of the imported corpus (default: the folder's or file's)", "NAME" },
