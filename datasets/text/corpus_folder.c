@@ -64,9 +64,7 @@ static int split_here(const char *word) {
     return NONE;
 }
 
-/* "train.jsonl", "test-00.txt", "wiki.valid.tokens" and the like belong to a split, in whatever
- * folder; or NONE. */
-static int named_split(const char *path) {
+int lh_corpus_named_split(const char *path) {
     const char *slash = strrchr(path, '/'), *word = slash != NULL ? slash + 1 : path;
     int split = split_here(word);
     while (split == NONE && *(word += strcspn(word, "-_.")) != '\0')
@@ -84,7 +82,7 @@ static lh_status refuse_unnamed(const char *path) {
 }
 
 static lh_status read_file(walk *w, const char *name, const char *path, int64_t bytes) {
-    const int said = named_split(name), split = w->split == NAMED ? said : w->split;
+    const int said = lh_corpus_named_split(name), split = w->split == NAMED ? said : w->split;
     if (said != NONE) w->said[said] = true;
     if (w->corpus == NULL || (w->only != NONE && said != w->only)) return LH_OK;
     if (w->split == NAMED && said == NONE) return refuse_unnamed(path);
@@ -166,7 +164,7 @@ static lh_status read_only_file(lh_corpus *corpus, const char *folder, bool *rea
 }
 
 lh_status lh_corpus_read_only(lh_corpus *corpus, const char *name, const char *path) {
-    if (named_split(name) != NONE)
+    if (lh_corpus_named_split(name) != NONE)
         LH_TRY(lh_corpus_add_note(corpus,
                                   "one file of text alone, cut 90 / 5 / 5 by place although "
                                   "it is called after a split"));

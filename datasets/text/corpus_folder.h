@@ -14,6 +14,10 @@
  * not, and as lh_corpus_read_lines. */
 lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char *folder);
 
+/* The split that a file is called after, in whatever folder: "train.jsonl", "test-00.txt",
+ * "wiki.valid.tokens" and the like; -1: none. */
+int lh_corpus_named_split(const char *path);
+
 /* A file of text as a folder with nothing else in it is read. */
 lh_status lh_corpus_read_only(lh_corpus *corpus, const char *name, const char *path);
 

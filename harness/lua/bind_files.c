@@ -11,6 +11,7 @@
 
 #include "datasets/digest.h"
 #include "datasets/locate.h"
+#include "datasets/text/corpus_folder.h"
 #include "datasets/text/json_lines.h"
 #include "harness/engine/atomic_file.h"
 #include "harness/engine/file.h"
@@ -174,6 +175,13 @@ static int list_folder(lua_State *lua) {
     return 1;
 }
 
+/* named_split(path) -> "train", "valid" or "test", after which a file is called; or nil. */
+static int named_split(lua_State *lua) {
+    const int split = lh_corpus_named_split(luaL_checkstring(lua, 1));
+    lua_pushstring(lua, split >= 0 ? lh_split_names[split] : NULL);
+    return 1;
+}
+
 /* file_identity(path) -> text that all paths of a file or a folder share; nil where there is none.
  */
 static int file_identity(lua_State *lua) {
@@ -321,24 +329,14 @@ static int file_digest(lua_State *lua) {
     return 1;
 }
 
-const luaL_Reg lh_lua_files[] = {{"check_writable", check_writable},
-                                 {"read_file", read_file},
-                                 {"write_file", write_file},
-                                 {"begin_file", begin_file},
-                                 {"sweep_folder", sweep_folder},
-                                 {"exists", exists},
-                                 {"file_size", file_size},
-                                 {"file_stamp", file_stamp},
-                                 {"is_folder", is_folder},
-                                 {"make_folder", make_folder},
-                                 {"list_folder", list_folder},
-                                 {"remove_file", remove_file},
-                                 {"file_identity", file_identity},
-                                 {"json_lines", json_lines},
-                                 {"data_folders", data_folders},
-                                 {"cache_folder", cache_folder},
-                                 {"lock", lock},
-                                 {"is_locked", is_locked},
-                                 {"hash", hash},
-                                 {"file_digest", file_digest},
-                                 {NULL, NULL}};
+const luaL_Reg lh_lua_files[] = {{"check_writable", check_writable}, {"read_file", read_file},
+                                 {"write_file", write_file},         {"begin_file", begin_file},
+                                 {"sweep_folder", sweep_folder},     {"exists", exists},
+                                 {"file_size", file_size},           {"file_stamp", file_stamp},
+                                 {"is_folder", is_folder},           {"make_folder", make_folder},
+                                 {"list_folder", list_folder},       {"remove_file", remove_file},
+                                 {"file_identity", file_identity},   {"named_split", named_split},
+                                 {"json_lines", json_lines},         {"data_folders", data_folders},
+                                 {"cache_folder", cache_folder},     {"lock", lock},
+                                 {"is_locked", is_locked},           {"hash", hash},
+                                 {"file_digest", file_digest},       {NULL, NULL}};

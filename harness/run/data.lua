@@ -426,15 +426,34 @@ local function documents_of(paths, from, joined)
   return documents, order, left_out
 end
 
+local split_folders = { train = "train", valid = "valid", test = "test" }
+
+-- The split that a document's name says: the folder in which it lies, or what it is called after.
+local function said_split(name)
+  return split_folders[name:match "^(%a+)/" or name] or core.named_split(name)
+end
+
+-- Splits by name where all documents say one, and two or more are said, as a folder is read in its place; else by
+-- hash: a tree of sources may have a folder test/.
+local function splits_of(names)
+  local said, count = {}, 0
+  for _, name in ipairs(names) do
+    local split = said_split(name)
+    if not split then return data.split_of end
+    if not said[split] then said[split], count = true, count + 1 end
+  end
+  return count > 1 and said_split or data.split_of
+end
+
 local function import_texts(paths, from, target, joined)
   local documents, order, left_out = documents_of(paths, from, joined)
-  local written, bytes = 0, 0
+  local split_of, written, bytes = splits_of(order), 0, 0
   for _, name in ipairs(order) do
     local texts = {}
     for i, path in ipairs(documents[name]) do texts[i] = core.read_file(path) end
     local text = table.concat(texts, "\n")
     if #text > 0 then
-      local place = target .. "/" .. data.split_of(name)
+      local place = target .. "/" .. split_of(name)
       core.make_folder(place)
       core.write_file(place .. "/" .. document_name(name), text)
       written, bytes = written + 1, bytes + #text
@@ -445,9 +464,10 @@ local function import_texts(paths, from, target, joined)
   return written, ("%d documents, %s bytes%s"):format(written, quantity.amount(bytes), beside)
 end
 
--- A file of text is copied as it is, as all that a folder holds: it is cut into splits when it is read.
-local function import_text(paths, from, target)
-  local text, name = core.read_file(from), below(from, from):gsub("^%.+", "")
+-- A file of text, by itself or alone in a folder, is copied as it is, as all that a folder holds: it is cut into
+-- splits when it is read.
+local function import_text(paths, _, target)
+  local text, name = core.read_file(paths[1]), paths[1]:match("[^/]+$"):gsub("^%.+", "")
   if #text == 0 or not name:find "%.gz$" and text:find("\0", 1, true) then return 0 end
   core.write_file(target .. "/" .. quote.file_name(name), text)
   return #paths, ("%s bytes in one file"):format(quantity.amount(#text))
@@ -536,14 +556,13 @@ local function name_of(from, is_file)
 end
 
 --- Copies a tree into the cache folder as a corpus: a document per file, or per folder (the paper
---- joins all files of a repository) with options.join_folders. A file of text or of JSON lines, or a
---- folder of nothing but these, stays as it is. options.replace: in the place of the corpus that has the name.
+--- joins all files of a repository) with options.join_folders. One file of text, and files of JSON lines, stay as
+--- they are. options.replace: in the place of the corpus that has the name.
 function data.import(from, name, options)
   from = from:gsub("(.)/+$", "%1")
   local paths, lines = files_of(from)
-  local is_file = paths[1] == from
-  local import = lines and import_lines or is_file and import_text or import_texts
-  name = name or name_of(from, is_file)
+  local import = lines and import_lines or #paths == 1 and import_text or import_texts
+  name = name or name_of(from, paths[1] == from)
   local target, said = data.make(name, options.replace, function(folder)
     local documents, imported = import(paths, from, folder, options.join_folders)
     if documents == 0 then error(from .. ": there is no text in it", 0) end

@@ -1,5 +1,6 @@
 /* Which split a file of a folder is of, by what it is called. */
 #include "datasets/text/corpus.h"
+#include "datasets/text/corpus_folder.h"
 
 #include "tests/datasets/data_root.h"
 #include "tests/test.h"
@@ -18,6 +19,8 @@ static void write_lines(const char *folder, const char *file) {
  * `file`, which is of that split; -1: refused. */
 static void check_named(const char *trained, const char *file, int split) {
     lh_corpus *corpus = NULL;
+    CHECK_EQ_INT(lh_corpus_named_split(trained), LH_TRAIN);
+    CHECK_EQ_INT(lh_corpus_named_split(file), split);
     REQUIRE(make_root());
     write_lines("named", trained);
     write_lines("named", strstr(trained, ".jsonl") != NULL ? "dev.jsonl" : "dev.txt");

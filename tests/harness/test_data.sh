@@ -198,12 +198,31 @@ cp -r "$scratch/names" "$scratch/moved"
 succeeds "also where the tree lies elsewhere" "7 documents" "$LONGHAUL_BIN" data import "$scratch/moved" --name names --replace
 succeeds "with the same names" "7" count names
 
+# A document is of the split that its folder or its name says, where all say one; else of that of its hash.
+mkdir -p "$scratch/called" "$scratch/folders/train" "$scratch/folders/valid" "$scratch/sources/test" "$scratch/sources/src"
+for split in train valid test; do printf 'text of %s\n' "$split" >"$scratch/called/novels.$split.txt"; done
+for i in 1 2 3 4 5 6 7 8 9; do
+    printf 'train %s\n' "$i" >"$scratch/folders/train/$i.txt"
+    printf 'valid %s\n' "$i" >"$scratch/folders/valid/$i.txt"
+    printf 'test %s\n' "$i" >"$scratch/sources/test/$i.c"
+    printf 'source %s\n' "$i" >"$scratch/sources/src/$i.c"
+done
+for corpus in called folders sources; do "$LONGHAUL_BIN" data import "$scratch/$corpus" >/dev/null; done
+succeeds "files called after splits are these" "text of test" cat "$XDG_CACHE_HOME"/longhaul/called/test/*
+# lengths CORPUS: how many documents its splits have
+lengths() { for split in train valid test; do printf '%d ' "$(count "$1/$split" 2>/dev/null)"; done; }
+succeeds "and no others" "1 1 1" lengths called
+succeeds "folders of splits are these" "9 9 0" lengths folders
+succeeds "with what lay in them" "valid 3" cat "$XDG_CACHE_HOME"/longhaul/folders/valid/*
+succeeds "a folder test/ among sources is none" "18" count sources
+succeeds "so that its files are trained on" "test" cat "$XDG_CACHE_HOME"/longhaul/sources/train/*
+
 # A corpus is one import: another of its name is refused, or takes its place.
 mkdir -p "$scratch/da/corp" "$scratch/db/corp" "$scratch/data/other"
 printf 'one\n' >"$scratch/da/corp/a.txt"
 printf 'two\n' >"$scratch/db/corp/b.txt"
 printf 'three\n' >"$scratch/data/other/c.txt"
-succeeds "a first corpus" "1 documents" "$LONGHAUL_BIN" data import "$scratch/da/corp"
+succeeds "a first corpus" "4 bytes in one file" "$LONGHAUL_BIN" data import "$scratch/da/corp"
 fails 1 "another of its name is refused" "longhaul/corp is there already: --name NAME gives this corpus another name, --replace puts" \
     "$LONGHAUL_BIN" data import "$scratch/db/corp"
 succeeds "and was not mixed into it" "1" count corp
@@ -213,7 +232,7 @@ fails 1 "what fails takes nobody's place" "no such file or folder" "$LONGHAUL_BI
 printf '7\n' >"$scratch/seven.jsonl"
 fails 1 "nor does what is no document" "seven.jsonl" "$LONGHAUL_BIN" data import "$scratch/seven.jsonl" --name corp --replace
 succeeds "the first is still there" "one" grep -rh one "$XDG_CACHE_HOME/longhaul/corp"
-succeeds "with --replace the other is" "1 documents" "$LONGHAUL_BIN" data import "$scratch/db/corp" --replace
+succeeds "with --replace the other is" "4 bytes in one file" "$LONGHAUL_BIN" data import "$scratch/db/corp" --replace
 succeeds "alone" "1" count corp
 for name in tokens vocabularies Tokens digests rates.csv.lock matches.csv; do
     fails 1 "'$name' is the program's own" "is no name for a corpus: the cache folder has" "$LONGHAUL_BIN" data import "$scratch/names" --name "$name"
