@@ -207,12 +207,9 @@ static int session_check_split(lua_State *lua) {
 
 void lh_lua_push_split_size(lua_State *lua, const lh_split_size *size) {
     lua_createtable(lua, 0, 3);
-    lua_pushinteger(lua, size->tokens);
-    lua_setfield(lua, -2, "tokens");
-    lua_pushnumber(lua, size->bytes);
-    lua_setfield(lua, -2, "bytes");
-    lua_pushnumber(lua, size->words);
-    lua_setfield(lua, -2, "words");
+    lh_lua_set_integer(lua, "tokens", size->tokens);
+    lh_lua_set_number(lua, "bytes", size->bytes);
+    lh_lua_set_number(lua, "words", size->words);
 }
 
 /* session:measure_split("valid" or "test") -> what lh_lua_push_split_size says of all of it. */
