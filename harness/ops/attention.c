@@ -89,15 +89,9 @@ static lh_attention_spec spec_of(const lh_tape *tape, const lh_attention *attent
 static lh_status key_gradients(lh_node *node, int i, lh_key_source *source) {
     lh_gradient *dk = node->input[FIRST_KEY + 2 * i], *dv = node->input[FIRST_KEY + 2 * i + 1];
     lh_write k_write = LH_SET, v_write = LH_SET;
-    lh_act data = {.data = NULL};
-    if (dk != NULL) {
-        LH_TRY(lh_gradient_write(dk, &data, &k_write));
-        source->dk = lh_heads_at(node->saved[FIRST_KEY + 2 * i], data);
-    }
-    if (dv != NULL) {
-        LH_TRY(lh_gradient_write(dv, &data, &v_write));
-        source->dv = lh_heads_at(node->saved[FIRST_KEY + 2 * i + 1], data);
-    }
+    lh_tensor *const *key = &node->saved[FIRST_KEY + 2 * i];
+    LH_TRY(lh_gradient_write_heads(dk, key[0], &source->dk, &k_write));
+    LH_TRY(lh_gradient_write_heads(dv, key[1], &source->dv, &v_write));
     source->write = dk != NULL ? k_write : v_write;
     return LH_OK;
 }
@@ -123,12 +117,8 @@ static lh_status attend_backward(lh_tape *tape, lh_node *node) {
                                        .out = lh_heads_of(out),
                                        .dout = lh_heads_at(out, lh_gradient_read(node->output[0])),
                                        .lse = lh_tensor_real(t[LSE])};
-    lh_act data = {.data = NULL};
     LH_TRY(lh_gradient_settle_shared(node->input, INPUTS));
-    if (node->input[QUERY] != NULL) {
-        LH_TRY(lh_gradient_write(node->input[QUERY], &data, &args.dq_write));
-        args.dq = lh_heads_at(t[QUERY], data);
-    }
+    LH_TRY(lh_gradient_write_heads(node->input[QUERY], t[QUERY], &args.dq, &args.dq_write));
     if (node->input[HEAD_SCALE] != NULL) {
         LH_TRY(lh_gradient_write_real(node->input[HEAD_SCALE], &args.dhead_scale,
                                       &args.dhead_scale_write));

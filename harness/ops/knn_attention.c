@@ -13,11 +13,7 @@ static lh_status knn_backward(lh_tape *tape, lh_node *node) {
     args.v = lh_tensor_real(t[VALUES]);
     args.index = lh_tensor_integer(t[INDEX]);
     args.weight = lh_tensor_real(t[WEIGHT]);
-    lh_act data = {.data = NULL};
-    if (node->input[QUERY] != NULL) {
-        LH_TRY(lh_gradient_write(node->input[QUERY], &data, &args.dq_write));
-        args.dq = lh_heads_at(t[QUERY], data);
-    }
+    LH_TRY(lh_gradient_write_heads(node->input[QUERY], t[QUERY], &args.dq, &args.dq_write));
     if (node->input[HEAD_SCALE] != NULL) {
         LH_TRY(lh_gradient_write_real(node->input[HEAD_SCALE], &args.dhead_scale,
                                       &args.dhead_scale_write));

@@ -105,16 +105,11 @@ static lh_status sort(lh_tape *tape, const lh_lsh *lsh, const lh_tensor *bucket,
  * `wide`, and rounded once. */
 static lh_status open_gradient(lh_tape *tape, lh_gradient *gradient, const lh_tensor *x,
                                lh_heads *to, lh_write *write, lh_tensor **wide) {
-    lh_act data = {.data = NULL};
-    if (x->dtype == LH_REAL) {
-        LH_TRY(lh_gradient_write(gradient, &data, write));
-    } else {
-        *wide = lh_tape_new(tape, LH_REAL, x->rank, x->shape);
-        if (*wide == NULL) return lh_failed();
-        data = lh_tensor_activation(*wide);
-        *write = LH_SET;
-    }
-    *to = lh_heads_at(x, data);
+    if (x->dtype == LH_REAL) return lh_gradient_write_heads(gradient, x, to, write);
+    *wide = lh_tape_new(tape, LH_REAL, x->rank, x->shape);
+    if (*wide == NULL) return lh_failed();
+    *to = lh_heads_at(x, lh_tensor_activation(*wide));
+    *write = LH_SET;
     return LH_OK;
 }
 

@@ -35,6 +35,16 @@ static inline lh_heads lh_heads_of(const lh_tensor *x) {
     return lh_heads_at(x, lh_tensor_activation(x));
 }
 
+/* Where such a kernel writes the gradient of x; nowhere where none is wanted. */
+static inline lh_status lh_gradient_write_heads(lh_gradient *gradient, const lh_tensor *x,
+                                                lh_heads *to, lh_write *mode) {
+    lh_act act = {.data = NULL};
+    if (gradient == NULL) return LH_OK;
+    LH_TRY(lh_gradient_write(gradient, &act, mode));
+    *to = lh_heads_at(x, act);
+    return LH_OK;
+}
+
 /* What a tensor of lh_tape_random_key holds. */
 static inline const lh_random_key *lh_tensor_random_key(const lh_tensor *key) {
     return (const lh_random_key *)(const void *)lh_tensor_integer(key);

@@ -17,12 +17,8 @@ static lh_status prob_backward(lh_tape *tape, lh_node *node) {
     lh_heads *gradient[INPUTS] = {&args.dq, &args.dk, &args.dv};
     lh_write *write[INPUTS] = {&args.dq_write, &args.dk_write, &args.dv_write};
     LH_TRY(lh_gradient_settle_shared(node->input, INPUTS));
-    for (int i = 0; i < INPUTS; ++i) {
-        lh_act data = {.data = NULL};
-        if (node->input[i] == NULL) continue;
-        LH_TRY(lh_gradient_write(node->input[i], &data, write[i]));
-        *gradient[i] = lh_heads_at(t[i], data);
-    }
+    for (int i = 0; i < INPUTS; ++i)
+        LH_TRY(lh_gradient_write_heads(node->input[i], t[i], gradient[i], write[i]));
     return LH_RUN_W(lh_tape_pool(tape), prob_attention_backward, &args);
 }
 
