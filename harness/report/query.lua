@@ -111,9 +111,9 @@ local of_round = { tokens_per_step = true, busy = true }
 
 local function is_of_round(name) return of_round[name] or step_times.is_time(name) end
 
--- A run with what the rounds of its configuration say, as tables show it: what it says itself may be
--- older, as where rounds were merged; times of a busy machine where there are no others.
-local function with_rounds(from, run)
+--- A run with what the rounds of its configuration say, as tables show it: what it says itself may be
+--- older, as where rounds were merged; times of a busy machine where there are no others.
+function query.with_rounds(from, run)
   local idle, _, busy = step_times.of(from):latest(run.configuration)
   local record = idle or busy
   if not record then return run end
@@ -158,7 +158,7 @@ function query.select(stores, conditions, names)
   for _, from in ipairs(stores) do
     for _, run in ipairs(from:rows()) do
       local good = true
-      if wants_rounds then run = with_rounds(from, run) end
+      if wants_rounds then run = query.with_rounds(from, run) end
       for _, condition in ipairs(conditions) do
         good = good and meets(query.cell(run, condition.name), condition)
       end
@@ -191,6 +191,17 @@ end
 
 local always = { "run_id", "experiment", "row", "dataset", "model", "scale", "seed", "status" }
 
+--- The first quality that some run has, in the order of the registry; nil where there is none.
+function query.quality(runs)
+  for _, column in ipairs(metrics.all()) do
+    if column.metric.kind == "quality" or column.metric.kind == nil then
+      for _, run in ipairs(runs) do
+        if (run[column.name] or "") ~= "" then return column.name end
+      end
+    end
+  end
+end
+
 --- The columns of a list where none are asked for: which run it is, what conditions name, and the
 --- first quality that some run has.
 function query.columns(runs, conditions)
@@ -201,16 +212,8 @@ function query.columns(runs, conditions)
   end
   for _, name in ipairs(always) do add(name) end
   for _, condition in ipairs(conditions) do add(condition.name) end
-  for _, column in ipairs(metrics.all()) do
-    if column.metric.kind == "quality" or column.metric.kind == nil then
-      for _, run in ipairs(runs) do
-        if (run[column.name] or "") ~= "" then
-          add(column.name)
-          return columns
-        end
-      end
-    end
-  end
+  local quality = query.quality(runs)
+  if quality then add(quality) end
   return columns
 end
 

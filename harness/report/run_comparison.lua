@@ -4,8 +4,8 @@ local csv = require "longhaul.run.csv"
 local fold = require "longhaul.run.fold"
 local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
+local paired = require "longhaul.report.paired"
 local quote = require "longhaul.run.quote"
-local statistics = require "longhaul.report.statistics"
 
 local run_comparison = {}
 
@@ -62,44 +62,21 @@ local function add_facts(lines, a, b)
   end
 end
 
--- By name, and the names of both in order; an option that one lacks is "".
 local function add_options(lines, kind, a, b)
-  local column, values, names = kind .. "_options", { {}, {} }, {}
-  for side, run in ipairs { a, b } do
-    for _, pair in ipairs(option_text.pairs(run[column] or "")) do
-      if not values[1][pair[1]] and not values[2][pair[1]] then names[#names + 1] = pair[1] end
-      values[side][pair[1]] = pair[2]
-    end
-  end
-  for _, name in ipairs(names) do
-    local x, y = values[1][name] or "", values[2][name] or ""
-    if x ~= y then add_line(lines, kind .. "." .. name, x, y) end
+  local column = kind .. "_options"
+  for _, pair in ipairs(option_text.differences(a[column] or "", b[column] or "")) do
+    add_line(lines, kind .. "." .. pair[1], pair[2], pair[3])
   end
 end
 
 -- ---- metrics ----
 
--- The values of a metric by seed, of the finished runs of a run's configuration; none where one of them
--- lacks what every seed has to have.
-local function by_seed(side, name)
-  local values, every = {}, metrics.pooled(name) == "every"
-  for _, run in ipairs(side.from:by_configuration()[side.run.configuration] or {}) do
-    if run.status == "done" then
-      values[run.seed] = tonumber(run[name])
-      if every and not values[run.seed] then return {} end
-    end
-  end
-  return values
-end
-
 -- "+0.021 ± 0.004 (standard error) over 3 seeds": b less a, seed by seed; nil for none.
-local function paired(a, b, name)
-  local list = statistics.paired(by_seed(b, name), by_seed(a, name))
+local function difference(a, b, name)
+  local list = paired.differences(a, b, name)
   if #list == 0 then return nil end
-  local mean, err = statistics.mean_error(list)
-  if #list == 1 then return ("%s, one seed"):format(metrics.difference(name, mean)) end
-  return ("%s ± %s (standard error) over %d seeds"):format(metrics.difference(name, mean),
-    metrics.text(name, err), #list)
+  local text = paired.text(name, list)
+  return #list == 1 and text .. ", one seed" or ("%s (standard error) over %d seeds"):format(text, #list)
 end
 
 local function add_metrics(lines, a, b)
@@ -108,7 +85,7 @@ local function add_metrics(lines, a, b)
     local x, y = tonumber(a.run[name]), tonumber(b.run[name])
     if x or y then
       local pairs_say = metrics.is_by_seed(name)
-        and a.run.configuration ~= b.run.configuration and paired(a, b, name)
+        and a.run.configuration ~= b.run.configuration and difference(a, b, name)
       add_line(lines, metrics.label(name), metrics.text(name, x), metrics.text(name, y),
         pairs_say or x and y and metrics.difference(name, y - x))
     end

@@ -51,6 +51,23 @@ function option_text.pairs(text)
   return list
 end
 
+--- What two such texts say otherwise: { { name, value, other } ... }, by the order of names in the first,
+--- then in the second; "" where one of them lacks it.
+function option_text.differences(a, b)
+  local names, values, list = {}, { {}, {} }, {}
+  for side, text in ipairs { a, b } do
+    for _, pair in ipairs(option_text.pairs(text)) do
+      if not values[1][pair[1]] and not values[2][pair[1]] then names[#names + 1] = pair[1] end
+      values[side][pair[1]] = pair[2]
+    end
+  end
+  for _, name in ipairs(names) do
+    local x, y = values[1][name] or "", values[2][name] or ""
+    if x ~= y then list[#list + 1] = { name, x, y } end
+  end
+  return list
+end
+
 --- What an option takes, in words: its choices, "integer, 1 to 64", "flag".
 function option_text.range(option)
   if option.choices then return table.concat(option.choices, " | ") end

@@ -1,8 +1,11 @@
--- query, compare: runs found by what is known of them, and two of them side by side.
+-- query, compare: runs found by what is known of them, and two of them, or two folders, side by side.
 local command = require "longhaul.command"
-local comparing = require "longhaul.report.run_comparison"
+local core = require "longhaul.core"
+local folder_comparison = require "longhaul.report.folder_comparison"
 local lists = require "longhaul.run.lists"
+local metrics = require "longhaul.run.metrics"
 local query = require "longhaul.report.query"
+local run_comparison = require "longhaul.report.run_comparison"
 
 local function names_of(text)
   local names = {}
@@ -57,10 +60,20 @@ local function run_query(values, rest)
   if #runs == 0 then io.stderr:write("no run meets all conditions\n") end
 end
 
+local function compare_folders(values, rest)
+  local names = values.columns and names_of(values.columns)
+  for _, name in ipairs(names or {}) do
+    if metrics.refusal(name) then command.misuse("--columns: " .. metrics.refusal(name)) end
+  end
+  io.write(folder_comparison.text(rest[1], rest[2], names))
+end
+
 local function compare(values, rest)
-  if #rest ~= 2 then command.misuse "compare takes two RUNs: ids, or the beginnings of ids" end
+  if #rest ~= 2 then command.misuse "compare takes two RUNs (ids, or the beginnings of ids) or two folders" end
+  if core.is_folder(rest[1]) and core.is_folder(rest[2]) then return compare_folders(values, rest) end
+  if values.columns then command.misuse "--columns is for two folders" end
   local stores = stores_of(values)
-  io.write(comparing.text(comparing.find(stores, rest[1]), comparing.find(stores, rest[2])))
+  io.write(run_comparison.text(run_comparison.find(stores, rest[1]), run_comparison.find(stores, rest[2])))
 end
 
 local where = { "results=", "folder with results, of one experiment or of many (default results)", "DIR" }
@@ -84,10 +97,16 @@ return {
     },
   },
   {
-    name = "compare", summary = "two runs side by side: options, metrics, curves", run = compare, most = 2,
-    usage = "compare RUN RUN [--results DIR]",
-    description = "RUN is a run's id or its beginning, as `longhaul query` shows it. Also the difference of their "
-      .. "configurations seed by seed, over the seeds that both have.",
-    options = { where },
+    name = "compare", summary = "two runs, or two folders of results, side by side", run = compare, most = 2,
+    usage = "compare RUN RUN [--results DIR] | compare FOLDER FOLDER [--columns NAME,...]",
+    description = "RUN is a run's id or its beginning, as `longhaul query` shows it: options, metrics and curves, and "
+      .. "the difference of their configurations over the seeds that both have.\n"
+      .. "FOLDER is results, or results/EXPERIMENT, as from before and after a change or of two machines: the rows "
+      .. "that both have by their labels, which of them have the same scores to the last digit, the difference of "
+      .. "the others seed by seed and whether it is told from chance, and the ratio of their step times and memory.",
+    options = {
+      where,
+      { "columns=", "of two folders: metrics that are shown, instead of a quality, step time and memory", "NAME,..." },
+    },
   },
 }

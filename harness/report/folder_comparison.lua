@@ -1,0 +1,287 @@
+-- Two folders of results side by side, as those before and after a change or of two machines: which rows
+-- both have, what their qualities differ by from seed to seed, and how their costs compare.
+local csv = require "longhaul.run.csv"
+local finished = require "longhaul.run.finished"
+local fold = require "longhaul.run.fold"
+local lists = require "longhaul.run.lists"
+local metrics = require "longhaul.run.metrics"
+local option_text = require "longhaul.run.option_text"
+local paired = require "longhaul.report.paired"
+local query = require "longhaul.report.query"
+local quote = require "longhaul.run.quote"
+local statistics = require "longhaul.report.statistics"
+local step_times = require "longhaul.run.step_times"
+
+local folder_comparison = {}
+
+-- ---- the rows that both have ----
+
+-- A row is called alike in both, whatever its options, its device and its machine are.
+local names_of_row = { "experiment", "scale", "dataset", "row" }
+
+local function key_of(run)
+  local texts = {}
+  for i, name in ipairs(names_of_row) do texts[i] = run[name] or "" end
+  return table.concat(texts, "\0")
+end
+
+local function last_finished(runs)
+  for i = #runs, 1, -1 do
+    if finished.is_over(runs[i].status) then return runs[i] end
+  end
+end
+
+-- The rows of a folder that have a finished run, each as a side (paired.lua), in their order and by
+-- their keys; of several configurations of a row that which came last.
+local function read(path)
+  local sides, by_key = {}, {}
+  for _, from in ipairs(query.stores(path)) do
+    for _, runs in ipairs(csv.groups(from:rows(), { "configuration", table.unpack(names_of_row) })) do
+      local run = last_finished(runs)
+      if run then
+        local key = key_of(run)
+        local side = by_key[key] or { key = key }
+        if not by_key[key] then sides[#sides + 1] = side end
+        side.run, side.from, by_key[key] = run, from, side
+      end
+    end
+  end
+  return sides, by_key
+end
+
+-- The pairs of sides by experiment and scale, in the order of the first folder, and the names of rows
+-- that one of the two lacks: { title =, pairs = { { a, b } ... }, only = { {}, {} } }.
+local function groups_of(path_a, path_b)
+  local groups, by_title = {}, {}
+  local function group_of(side)
+    local title = ("%s, %s"):format(side.run.experiment, side.run.scale)
+    if not by_title[title] then
+      by_title[title] = { title = title, pairs = {}, only = { {}, {} } }
+      groups[#groups + 1] = by_title[title]
+    end
+    return by_title[title]
+  end
+  local in_a, by_a = read(path_a)
+  local in_b, by_b = read(path_b)
+  for _, a in ipairs(in_a) do
+    local group, b = group_of(a), by_b[a.key]
+    if b then table.insert(group.pairs, { a, b }) else table.insert(group.only[1], a) end
+  end
+  for _, b in ipairs(in_b) do
+    if not by_a[b.key] then table.insert(group_of(b).only[2], b) end
+  end
+  return groups
+end
+
+local function row_name(side)
+  local run = side.run
+  return quote.line((run.dataset or "") == "" and run.row or run.row .. "/" .. run.dataset)
+end
+
+-- ---- what a row says ----
+
+-- The runs of a side's configuration by their seeds.
+local function runs_of(side)
+  local by_seed = {}
+  for _, run in ipairs(side.from:by_configuration()[side.run.configuration] or {}) do
+    if finished.is_over(run.status) then by_seed[run.seed] = run end
+  end
+  return by_seed
+end
+
+-- Whether all that was scored in the seeds of both is the same to the last digit; nil where they have no
+-- seed in common.
+local function is_same(a, b)
+  local same, in_b = nil, runs_of(b)
+  for seed, x in pairs(runs_of(a)) do
+    local y = in_b[seed]
+    if y and same == nil then same = true end
+    for _, name in ipairs(y and metrics.scored "test" or {}) do
+      same = same and x.status == y.status and (x[name] or "") == (y[name] or "")
+    end
+  end
+  return same
+end
+
+-- "train.rate 0.01 -> 0.003; seed 2 diverged in B": what a reader has to know of such a pair.
+local function remarks(a, b)
+  local list = {}
+  local function add(...) list[#list + 1] = string.format(...) end
+  for _, kind in ipairs { "model", "task", "train" } do
+    local column = kind .. "_options"
+    for _, option in ipairs(option_text.differences(a.run[column] or "", b.run[column] or "")) do
+      add("%s.%s %s -> %s", kind, option[1], quote.line(option[2]), quote.line(option[3]))
+    end
+  end
+  for _, name in ipairs { "class", "version", "data_digest", "device", "precision" } do
+    local x, y = a.run[name] or "", b.run[name] or ""
+    if x ~= y then add("%s %s -> %s", name, quote.line(x), quote.line(y)) end
+  end
+  for i, side in ipairs { a, b } do
+    local by_seed = runs_of(side)
+    for _, seed in ipairs(lists.keys(by_seed)) do
+      local status = by_seed[seed].status
+      if status ~= "done" then add("seed %s %s in %s", seed, status, i == 1 and "A" or "B") end
+    end
+  end
+  return table.concat(list, "; ")
+end
+
+-- ---- cells ----
+
+local function mean_of(values, seeds)
+  local list = {}
+  for seed in pairs(seeds) do
+    if values[seed] then list[#list + 1] = values[seed] end
+  end
+  return #list > 0 and statistics.of(list) or nil
+end
+
+local function difference(name, list)
+  if #list == 0 then return "" end
+  local same = true
+  for _, one in ipairs(list) do same = same and one == 0 end
+  return ("%s (%d)"):format(same and "same" or paired.text(name, list), #list)
+end
+
+-- What each seed has of its own: the means over the seeds of both, and the difference.
+local function add_seeds(columns, pairs_of_sides, name)
+  local x_cells, y_cells, cells, all = { metrics.label(name) .. ": A" }, { "B" }, { "B less A" }, {}
+  for i, pair in ipairs(pairs_of_sides) do
+    local x, y = paired.by_seed(pair[1], name), paired.by_seed(pair[2], name)
+    all[i] = paired.differences(pair[1], pair[2], name)
+    x_cells[i + 1], y_cells[i + 1] = metrics.text(name, mean_of(x, y)), metrics.text(name, mean_of(y, x))
+    cells[i + 1] = difference(name, all[i])
+  end
+  for i, apart in ipairs(statistics.told_apart(all)) do
+    if apart then cells[i + 1] = cells[i + 1] .. " *" end
+  end
+  table.move({ x_cells, y_cells, cells }, 1, 3, #columns + 1, columns)
+end
+
+-- A cost that all seeds share, with a ~ where it was timed on a busy machine.
+local function cost_of(side, name)
+  local run = query.with_rounds(side.from, side.run)
+  local value = tonumber(run[name])
+  local mark = step_times.is_time(name) and run.busy == "yes" and "~" or ""
+  return value, value and metrics.text(name, value) .. mark or ""
+end
+
+-- Both, and their ratio; below them the ratios' geometric mean.
+local function add_costs(columns, pairs_of_sides, name)
+  local x_cells, y_cells, cells = { metrics.label(name) .. ": A" }, { "B" }, { "B / A" }
+  local sum, count = 0, 0
+  for i, pair in ipairs(pairs_of_sides) do
+    local x, y
+    x, x_cells[i + 1] = cost_of(pair[1], name)
+    y, y_cells[i + 1] = cost_of(pair[2], name)
+    local has_ratio = x and y and x > 0 and y > 0
+    cells[i + 1] = has_ratio and ("%.3f"):format(y / x) or ""
+    if has_ratio then sum, count = sum + math.log(y / x), count + 1 end
+  end
+  if count > 0 then cells.mean = ("%.3f"):format(math.exp(sum / count)) end
+  table.move({ x_cells, y_cells, cells }, 1, 3, #columns + 1, columns)
+end
+
+local function has_values(column, count)
+  for i = 2, count + 1 do
+    if column[i] ~= "" then return true end
+  end
+  return false
+end
+
+-- Columns of cells as lines of them, those that are empty in every row left out.
+local function lines_of(columns, count)
+  local lines, last, any_mean = {}, {}, false
+  for i = 1, count + 1 do lines[i] = {} end
+  for c, column in ipairs(columns) do
+    if has_values(column, count) or columns[c + 1] and has_values(columns[c + 1], count) then
+      for i = 1, count + 1 do table.insert(lines[i], column[i]) end
+      last[#last + 1] = column.mean or ""
+      any_mean = any_mean or column.mean ~= nil
+    end
+  end
+  last[1] = "geometric mean"
+  if any_mean and count > 1 then lines[#lines + 1] = last end
+  return lines
+end
+
+local function table_of(group, names)
+  local rows, said = { "row" }, { "what differs" }
+  for i, pair in ipairs(group.pairs) do
+    rows[i + 1], said[i + 1] = row_name(pair[1]), remarks(pair[1], pair[2])
+  end
+  local columns = { rows }
+  for _, name in ipairs(names) do
+    local add = metrics.is_by_seed(name) and add_seeds or add_costs
+    add(columns, group.pairs, name)
+  end
+  columns[#columns + 1] = said
+  return fold.table(lines_of(columns, #group.pairs), fold.width())
+end
+
+-- ---- text ----
+
+-- What is shown where nothing is asked for: the quality of these runs, and what they cost.
+local function usual_columns(group)
+  local runs = {}
+  for _, pair in ipairs(group.pairs) do
+    for _, side in ipairs(pair) do runs[#runs + 1] = side.run end
+  end
+  return { query.quality(runs), "step_time_ms", "peak_memory_bytes" }
+end
+
+local most_named = 8
+
+local function only_in(name, sides)
+  if #sides == 0 then return "" end
+  local names = {}
+  for i = 1, math.min(#sides, most_named) do names[i] = row_name(sides[i]) end
+  if #sides > most_named then names[#names + 1] = "..." end
+  return ("; %d only in %s (%s)"):format(#sides, name, table.concat(names, ", "))
+end
+
+local function heading(group)
+  local same, compared = 0, 0
+  for _, pair in ipairs(group.pairs) do
+    local said = is_same(pair[1], pair[2])
+    if said ~= nil then compared = compared + 1 end
+    if said then same = same + 1 end
+  end
+  return fold.text(("%s: %d rows in both, %d of %d with a common seed have the same scores%s%s"):format(group.title,
+    #group.pairs, same, compared, only_in("A", group.only[1]), only_in("B", group.only[2])), fold.width())
+end
+
+local function distinct(stores, name)
+  local texts, seen = {}, {}
+  for _, from in ipairs(stores) do
+    for _, run in ipairs(csv.distinct(from:rows(), { name })) do
+      local text = run[name] or ""
+      if text ~= "" and not seen[text] then texts[#texts + 1] = quote.line(text) end
+      seen[text] = true
+    end
+  end
+  return table.concat(texts, ", ", 1, math.min(#texts, most_named))
+end
+
+local function title_of(name, path)
+  local stores = query.stores(path)
+  return ("%s  %s: code %s; %s"):format(name, path, distinct(stores, "code_version"), distinct(stores, "machine"))
+end
+
+--- Two folders (of one experiment or of many) as text, with the columns `names`; nil: a quality, the
+--- step time and the memory.
+function folder_comparison.text(path_a, path_b, names)
+  local lines = { title_of("A", path_a), title_of("B", path_b) }
+  local groups = groups_of(path_a, path_b)
+  for _, group in ipairs(groups) do
+    lines[#lines + 1] = "\n" .. heading(group)
+    if #group.pairs > 0 then lines[#lines + 1] = table_of(group, names or usual_columns(group)) end
+  end
+  lines[#lines + 1] = ("\nDifferences are means over the seeds of both (so many), ± the standard error; *: told from "
+    .. "chance by a paired t test at a false discovery rate of %g over the rows; ~: timed on a busy machine."):format(
+    statistics.level)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return folder_comparison

@@ -1,0 +1,87 @@
+-- Two folders of results side by side: which rows meet, what is told from chance, and what costs what.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local lh = require "longhaul"
+local folder_comparison = require "longhaul.report.folder_comparison"
+local runs = dofile "tests/lua/runs.lua"
+
+local folder = os.tmpname()
+os.remove(folder)
+lh.configure { scale = "small" }
+
+local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 16, batch = 2 }
+
+-- An experiment with the rows of these labels, which train at a rate.
+local function script(labels, rate)
+  local bench = lh.experiment "pairs"
+  for i, label in ipairs(labels) do
+    bench:row { label, model = lh.models.slide { layers = i, width = 8, heads = 2, window = 8 }, task = task,
+      train = lh.train { steps = 2, rate = rate }, dataset = "books" }
+  end
+  return bench
+end
+
+local before, after = script({ "same", "better", "gone", "broken" }, 0.01), script({ "same", "better" }, 0.01)
+local changed = script({ "same", "better", "?", "broken" }, 0.03)
+local a, b = folder .. "/a", folder .. "/b"
+
+for seed = 1, 3 do
+  for _, label in ipairs { "same", "better", "gone", "broken" } do
+    runs.put(a, before, { label = label, seed = seed, bits_per_token = 2 + seed / 10, machine = "old",
+      code_version = "c0ffee" })
+  end
+  runs.put(b, after, { label = "same", seed = seed, bits_per_token = 2 + seed / 10, machine = "new" })
+  runs.put(b, after, { label = "better", seed = seed, bits_per_token = 1.9 + seed / 10 + seed / 1000 })
+  runs.put(b, changed, { label = "broken", seed = seed, bits_per_token = seed < 3 and 2 or nil,
+    status = seed < 3 and "done" or "diverged" })
+end
+runs.time(a, before, { round = "1", times = { same = 10, better = 10 } })
+runs.time(b, after, { round = "1", times = { same = 20, better = 5 }, busy = "yes", load = 3 })
+
+local text = folder_comparison.text(a, b)
+
+local function line_of(label) return text:match("\n(" .. label .. "[^\n]*)") or "" end
+
+t.test("rows meet by their labels, and the same scores are counted", function()
+  t.contains(text, "pairs, small: 3 rows in both, 1 of 3 with a common seed have the same scores; "
+    .. "1 only in A (gone/books)")
+  t.check(not text:find("only in B", 1, true), text)
+  t.contains(line_of "same/books", "same (3)")
+end)
+
+t.test("a difference is that of the seeds of both, and is told from chance or not", function()
+  t.contains(line_of "better/books", "-0.098 ± 0.001 (3) *")
+  t.contains(line_of "better/books", "2.200")
+  local broken = line_of "broken/books"
+  t.contains(broken, "-0.150 ± 0.050 (2)")
+  t.check(not broken:find("(2) *", 1, true), broken)
+end)
+
+t.test("what differs of a row beside its scores is said", function()
+  t.contains(line_of "broken/books", "train.rate 0.01 -> 0.03; seed 3 diverged in B")
+  t.check(not line_of("better/books"):find("->", 1, true), text)
+end)
+
+t.test("step times are ratios, those of a busy machine marked", function()
+  t.check(line_of("same/books"):find "10%.0 +20%.0~ +2%.000", text)
+  t.check(line_of("geometric mean"):find "1%.000", text)
+end)
+
+t.test("it says which code and which machine the folders are of", function()
+  t.contains(text, "A  " .. a .. ": code c0ffee; old")
+  t.contains(text, "; new")
+end)
+
+t.test("the metrics are those that are asked for", function()
+  local asked = folder_comparison.text(a, b, { "step_time_ms" })
+  t.contains(asked, "step_time_ms: A")
+  t.check(not asked:find("bits_per_token", 1, true), asked)
+end)
+
+t.test("a folder without runs is named", function()
+  core.make_folder(folder .. "/none")
+  t.fails(function() folder_comparison.text(a, folder .. "/none") end, folder .. "/none: no runs.csv there")
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
