@@ -129,14 +129,6 @@ end
 
 -- ---- cells ----
 
-local function mean_of(values, seeds)
-  local list = {}
-  for seed in pairs(seeds) do
-    if values[seed] then list[#list + 1] = values[seed] end
-  end
-  return #list > 0 and statistics.of(list) or nil
-end
-
 local function difference(name, list)
   if #list == 0 then return "" end
   local same = true
@@ -144,13 +136,15 @@ local function difference(name, list)
   return ("%s (%d)"):format(same and "same" or paired.text(name, list), #list)
 end
 
--- What each seed has of its own: the means over the seeds of both, and the difference.
+-- What each seed has of its own: the means over the seeds of both, and the difference, of which there
+-- is none between qualities of other data.
 local function add_seeds(columns, pairs_of_sides, name)
   local x_cells, y_cells, cells, all = { metrics.label(name) .. ": A" }, { "B" }, { "B less A" }, {}
   for i, pair in ipairs(pairs_of_sides) do
-    local x, y = paired.by_seed(pair[1], name), paired.by_seed(pair[2], name)
-    all[i] = paired.differences(pair[1], pair[2], name)
-    x_cells[i + 1], y_cells[i + 1] = metrics.text(name, mean_of(x, y)), metrics.text(name, mean_of(y, x))
+    local a, b = pair[1], pair[2]
+    local x, y = paired.means(a, b, name)
+    x_cells[i + 1], y_cells[i + 1] = metrics.text(name, x), metrics.text(name, y)
+    all[i] = paired.is_comparable(a, b, name) and paired.differences(a, b, name) or {}
     cells[i + 1] = difference(name, all[i])
   end
   for i, apart in ipairs(statistics.told_apart(all)) do

@@ -17,6 +17,30 @@ function paired.by_seed(side, name)
   return values
 end
 
+--- Whether both read the same data: scores of others say nothing of the models.
+function paired.has_same_data(a, b)
+  return (a.run.data_digest or "") == (b.run.data_digest or "") and a.run.task == b.run.task
+end
+
+--- Whether a difference of this metric says something: that of a cost always does.
+function paired.is_comparable(a, b, name)
+  local kind = metrics.kind(name) or "quality"
+  return kind ~= "quality" or paired.has_same_data(a, b)
+end
+
+--- The means of both over the seeds that both have; nil where there are none.
+function paired.means(a, b, name)
+  local lists, of_b = { {}, {} }, paired.by_seed(b, name)
+  for seed, value in pairs(paired.by_seed(a, name)) do
+    if of_b[seed] then
+      table.insert(lists[1], value)
+      table.insert(lists[2], of_b[seed])
+    end
+  end
+  if #lists[1] == 0 then return nil end
+  return (statistics.of(lists[1])), (statistics.of(lists[2]))
+end
+
 --- b less a, over the seeds that both have.
 function paired.differences(a, b, name)
   return statistics.paired(paired.by_seed(b, name), paired.by_seed(a, name))

@@ -112,13 +112,13 @@ local of_round = { tokens_per_step = true, busy = true }
 local function is_of_round(name) return of_round[name] or step_times.is_time(name) end
 
 --- A run with what the rounds of its configuration say, as tables show it: what it says itself may be
---- older, as where rounds were merged; times of a busy machine where there are no others.
+--- older, as where rounds were merged, or training's; times of a busy machine where there are no others.
 function query.with_rounds(from, run)
   local idle, _, busy = step_times.of(from):latest(run.configuration)
-  local record = idle or busy
-  if not record then return run end
+  local record = idle or busy or {}
   return setmetatable({}, { __index = function(_, name)
-    return is_of_round(name) and record[name] or run[name]
+    if is_of_round(name) then return record[name] end
+    return run[name]
   end })
 end
 

@@ -2,33 +2,69 @@
 -- difference of their configurations over the seeds that both have.
 local csv = require "longhaul.run.csv"
 local fold = require "longhaul.run.fold"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
 local paired = require "longhaul.report.paired"
+local query = require "longhaul.report.query"
 local quote = require "longhaul.run.quote"
+local statistics = require "longhaul.report.statistics"
+local step_times = require "longhaul.run.step_times"
 
 local run_comparison = {}
 
---- The run whose id begins so, and its store: { run =, from = }. Fails where there is none, or where
---- several do. A run that lies in several folders is that of the first.
-function run_comparison.find(stores, beginning)
-  local found, ids = nil, {}
+-- The finds { run =, from = } of ids that begin so; a run that lies in several folders is that of the
+-- first.
+local function by_id(stores, beginning)
+  local list, seen = {}, {}
   for _, from in ipairs(stores) do
     for _, run in ipairs(from:rows()) do
-      if run.run_id:sub(1, #beginning) == beginning and not ids[run.run_id] then
-        found = found or { run = run, from = from }
-        ids[run.run_id], ids[#ids + 1] = true, run.run_id
+      if run.run_id:sub(1, #beginning) == beginning and not seen[run.run_id] then
+        list[#list + 1], seen[run.run_id] = { run = run, from = from }, true
       end
     end
   end
-  if not found then
-    error(("no run '%s'; `longhaul query` lists them"):format(beginning), 0)
+  return list
+end
+
+-- One find for each configuration with runs that meet all conditions: the first of them.
+local function by_conditions(stores, conditions)
+  query.check(stores, lists.names(conditions))
+  local list = {}
+  for _, from in ipairs(stores) do
+    for _, run in ipairs(csv.distinct(query.select({ from }, conditions, {}), { "configuration" })) do
+      list[#list + 1] = { run = run, from = from }
+    end
   end
-  if #ids > 1 then
-    error(("'%s' begins the ids of %d runs: %s"):format(beginning, #ids,
-      table.concat(ids, ", ", 1, math.min(#ids, 8))), 0)
+  return list
+end
+
+local most_named = 8
+
+local function several(text, found)
+  local names = {}
+  for i = 1, math.min(#found, most_named) do
+    local run = found[i].run
+    names[i] = ("  %s  %s, %s, %s, seed %s: %s"):format(run.run_id, run.experiment, run.scale, run.dataset or "",
+      run.seed, run.row)
   end
-  return found
+  if #found > most_named then names[#names + 1] = "  ..." end
+  return ("'%s' may be one of %d, which --where, as in --where 'experiment=%s scale=%s', tells apart:\n%s"):format(text,
+    #found, found[1].run.experiment, found[1].run.scale, quote.visible(table.concat(names, "\n")))
+end
+
+--- The run of a text, and its store: { run =, from = }. The text is the beginning of its id, conditions
+--- (query.lua) that only runs of one configuration meet, or the label of a row; `where` are conditions
+--- for the last two. Fails where it is none, or may be several.
+function run_comparison.find(stores, text, where)
+  local found = by_id(stores, text)
+  if #found == 0 then
+    local conditions = query.read { text } or { { name = "row", operator = "=", value = text } }
+    found = by_conditions(stores, table.move(where or {}, 1, #(where or {}), #conditions + 1, conditions))
+  end
+  if #found == 0 then error(("no run or row '%s'; `longhaul query` lists them"):format(text), 0) end
+  if #found > 1 then error(several(text, found), 0) end
+  return found[1]
 end
 
 -- ---- what differs ----
@@ -71,24 +107,43 @@ end
 
 -- ---- metrics ----
 
--- "+0.021 ± 0.004 (standard error) over 3 seeds": b less a, seed by seed; nil for none.
-local function difference(a, b, name)
-  local list = paired.differences(a, b, name)
-  if #list == 0 then return nil end
+-- "+0.021 ± 0.004 (standard error) over 3 seeds, p 0.012": b less a, seed by seed.
+local function said_of(name, list)
   local text = paired.text(name, list)
-  return #list == 1 and text .. ", one seed" or ("%s (standard error) over %d seeds"):format(text, #list)
+  if #list == 1 then return text .. ", one seed" end
+  local chance = #list < statistics.fewest_seeds and "too few to tell from chance"
+    or ("p %.2g"):format(statistics.paired_p_value(list))
+  return ("%s (standard error) over %d seeds, %s"):format(text, #list, chance)
+end
+
+-- Of what each seed has of its own, where the two are of different configurations with seeds in common.
+local function add_paired(lines, a, b, name)
+  local x, y = paired.means(a, b, name)
+  if not x or a.run.configuration == b.run.configuration then return false end
+  add_line(lines, metrics.label(name), metrics.text(name, x), metrics.text(name, y),
+    paired.is_comparable(a, b, name) and said_of(name, paired.differences(a, b, name)) or "other data")
+  return true
+end
+
+-- A time with a ~ that was measured on a busy machine.
+local function text_of_run(run, name, value)
+  return metrics.text(name, value) .. (value and step_times.is_time(name) and run.busy == "yes" and "~" or "")
+end
+
+local function add_single(lines, a, b, name)
+  local in_a, in_b = query.with_rounds(a.from, a.run), query.with_rounds(b.from, b.run)
+  local x, y = tonumber(in_a[name]), tonumber(in_b[name])
+  if not (x or y) then return end
+  local difference = x and y and metrics.difference(name, y - x)
+  if not paired.is_comparable(a, b, name) then difference = "other data" end
+  add_line(lines, metrics.label(name), text_of_run(in_a, name, x), text_of_run(in_b, name, y), difference)
 end
 
 local function add_metrics(lines, a, b)
   for _, column in ipairs(metrics.all()) do
     local name = column.name
-    local x, y = tonumber(a.run[name]), tonumber(b.run[name])
-    if x or y then
-      local pairs_say = metrics.is_by_seed(name)
-        and a.run.configuration ~= b.run.configuration and difference(a, b, name)
-      add_line(lines, metrics.label(name), metrics.text(name, x), metrics.text(name, y),
-        pairs_say or x and y and metrics.difference(name, y - x))
-    end
+    local is_paired = metrics.is_by_seed(name) and add_paired(lines, a, b, name)
+    if not is_paired then add_single(lines, a, b, name) end
   end
 end
 
@@ -138,7 +193,7 @@ function run_comparison.text(a, b)
   for _, kind in ipairs { "model", "task", "train" } do add_options(options, kind, a.run, b.run) end
   lines[#lines + 1] = #options > 0 and "\nOPTIONS that differ" or "\nOPTIONS are the same"
   table.move(options, 1, #options, #lines + 1, lines)
-  lines[#lines + 1] = "\nMETRICS, and the second less the first"
+  lines[#lines + 1] = "\nMETRICS (means over the seeds of both, where each has its own), and the second less the first"
   add_metrics(lines, a, b)
   add_curves(lines, a, b)
   return text_of(lines)

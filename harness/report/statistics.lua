@@ -73,8 +73,9 @@ function statistics.paired(a, b)
   return differences
 end
 
--- Two-sided; 1 where nothing can be told.
-local function paired_p_value(differences)
+--- The p-value of differences by seed, of which there are any: a paired t test, two-sided; 1 where
+--- nothing can be told.
+function statistics.paired_p_value(differences)
   return math.min(2 * statistics.p_value(statistics.mean_error(differences)), 1)
 end
 
@@ -85,7 +86,7 @@ end
 ---@return boolean[]
 function statistics.told_apart(rows)
   local tests, last, apart = {}, 0, {}
-  for i, differences in ipairs(rows) do tests[i] = { row = i, p_value = paired_p_value(differences) } end
+  for i, differences in ipairs(rows) do tests[i] = { row = i, p_value = statistics.paired_p_value(differences) } end
   table.sort(tests, function(a, b) return a.p_value < b.p_value end)
   for rank, test in ipairs(tests) do
     if test.p_value < statistics.level * rank / #tests then last = rank end

@@ -45,7 +45,8 @@ local function trained_here(settings)
   local known, machine = {}, provenance.machine_name(settings.machine, settings.device)
   for _, results in ipairs(settings.stores) do
     for _, run in ipairs(results:rows()) do
-      local rate = tonumber(run.tokens_per_second)
+      -- before it had a column of its own, the rate stood where that of a round stands
+      local rate = tonumber(run.training_tokens_per_second) or tonumber(run.tokens_per_second)
       if run.status == "done" and rate and run.machine == machine and run.device == settings.device
         then
         local key = key_of(tonumber(run.threads), run.class, run.model_options, run.task,

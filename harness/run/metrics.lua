@@ -128,6 +128,9 @@ local lines = {
   { "wall_time_s", "training time", unit = "s", format = quantity.duration, better = "min",
     kind = "cost", from = "run",
     shared = true, says = "of training, over restarts" },
+  { "training_tokens_per_second", "training tokens/s", unit = "1/s", format = amount, better = "max",
+    kind = "cost", from = "run", shared = true,
+    says = "of training's last steps, beside whatever else ran" },
 } -- end of the metrics
 
 -- ---- what follows from the lines ----

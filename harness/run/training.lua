@@ -226,7 +226,7 @@ local function finish(run, results, session, record, shown)
   metrics.fill_from(record, "model", info)
   record.peak_memory_bytes, record.wall_time_s = info.peak_memory_bytes, info.seconds
   record.inference_memory_bytes = session:inference_memory()
-  record.tokens_per_second = run.tokens_per_second
+  record.training_tokens_per_second = run.tokens_per_second
   local points = measure_context(run, session)
   if not points then return false end
   if run.row.context then record.error = record.error or context.lack(run.row.context, points) end

@@ -3,8 +3,8 @@
 -- curves, and digests of weights.
 local csv, core = require "longhaul.run.csv", require "longhaul.core"
 local folder = ...
-local passed_over = { tokens_per_second = true, wall_time_s = true, date = true, load = true,
-  time_s = true }
+local passed_over = { tokens_per_second = true, training_tokens_per_second = true, wall_time_s = true,
+  date = true, load = true, time_s = true }
 local function show(place, columns, record)
   for _, name in ipairs(columns) do
     if not passed_over[name] then print(place, name, record[name]) end

@@ -24,7 +24,7 @@ silent() { longhaul "$@" >/dev/null 2>&1; }
 cells() {
     "$LONGHAUL_BIN" lua <(cat <<LUA
 local csv = require "longhaul.run.csv"
-local other = { tokens_per_second = true, wall_time_s = true, load = true, threads = true, date = true, time_s = true,
+local other = { tokens_per_second = true, training_tokens_per_second = true, wall_time_s = true, load = true, threads = true, date = true, time_s = true,
   peak_memory_bytes = true, inference_memory_bytes = true }
 local folder = "$scratch/$1/plain"
 local function show(id, rows, columns)

@@ -31,7 +31,7 @@ run() { "$LONGHAUL_BIN" run "$scratch/$1.lua" --scale smoke --results "$scratch/
 cells() {
     "$LONGHAUL_BIN" lua <(cat <<LUA
 local csv = require "longhaul.run.csv"
-local other = { tokens_per_second = true, wall_time_s = true, load = true, threads = true, date = true }
+local other = { tokens_per_second = true, training_tokens_per_second = true, wall_time_s = true, load = true, threads = true, date = true }
 local rows, columns = csv.read "$scratch/$1/sweep/runs.csv"
 table.sort(rows, function(a, b) return a.run_id < b.run_id end)
 for _, row in ipairs(rows) do

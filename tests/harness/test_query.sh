@@ -95,8 +95,8 @@ succeeds "the difference over seeds" "over 2 seeds" compare "${small:0:6}" "$lar
 succeeds "what is not in bytes says so" "state_bytes, KiB  " compare "$small" "$large"
 succeeds "curves at common steps" "step 4 " compare "$small" "$large"
 succeeds "of two seeds of a row" "OPTIONS are the same" compare "$small" "$(id 4 2)"
-fails 1 "no run" "no run 'zz'" compare zz "$large"
-fails 1 "a beginning of several" "begins the ids of 4 runs" compare "" "$large"
+fails 1 "no run" "no run or row 'zz'" compare zz "$large"
+fails 1 "a beginning of several" "may be one of 4, which --where" compare "" "$large"
 
 merge() { "$longhaul" results merge "$@"; }
 succeeds "two machines" "sweep: 4 of 4 runs are new" merge "$scratch/one" "$scratch/two" "$scratch/both"

@@ -23,10 +23,12 @@ for seed = 1, 2 do
   for i, row in ipairs(bench.rows) do
     runs.put(folder, bench, {
       label = row.label, seed = seed, bits_per_token = i + seed, wall_time_s = 100 + (i - 1) * 10 * seed,
-      step_time_ms = 2 * i, tokens_to_reach = (i == 1 or seed == 1) and 1000 * i or nil,
+      tokens_to_reach = (i == 1 or seed == 1) and 1000 * i or nil,
     })
   end
 end
+
+runs.time(folder, bench, { round = "1", times = { [bench.rows[1].label] = 2, [bench.rows[2].label] = 4 } })
 
 -- The line of a metric in the comparison of the first seeds.
 local function line_of(name)
@@ -40,7 +42,7 @@ local function line_of(name)
 end
 
 t.test("what each seed has of its own is paired, a cost as a quality", function()
-  t.contains(line_of "bits_per_token", "+1.000 ± 0.000 (standard error) over 2 seeds")
+  t.contains(line_of "bits_per_token", "+1.000 ± 0.000 (standard error) over 2 seeds, too few to tell")
   t.contains(line_of "wall_time_s", "+15s ± 5s (standard error) over 2 seeds")
 end)
 
@@ -48,6 +50,48 @@ t.test("what all seeds share is of the two runs", function()
   local shared = line_of "step_time_ms"
   t.contains(shared, "+2.0")
   t.check(not shared:find("seed", 1, true), shared)
+end)
+
+-- With a third seed; and with the second row over other data.
+local function text_of(other)
+  local place = os.tmpname()
+  os.remove(place)
+  for seed = 1, 3 do
+    for i, row in ipairs(bench.rows) do
+      runs.put(place, bench, { label = row.label, seed = seed, bits_per_token = seed + i * (1 + seed / 10),
+        training_tokens_per_second = 5000, data_digest = other and tostring(i) or nil })
+    end
+  end
+  runs.time(place, bench, { round = "1", times = { [bench.rows[1].label] = 10, [bench.rows[2].label] = 20 },
+    busy = "yes", load = 3 })
+  local from = store.at(place, bench.runs)
+  local text = run_comparison.text(run_comparison.find({ from }, bench.rows[1].label),
+    run_comparison.find({ from }, "row=" .. bench.rows[2].label,
+      { { name = "scale", operator = "=", value = "small" } }))
+  os.execute("rm -r '" .. place .. "'")
+  return text
+end
+
+t.test("means are of the seeds that are paired, with the chance that equal rows look so", function()
+  local line = text_of(false):match "bits_per_token[^\n]*"
+  t.check(line:find("3.200 +4.400 +%+1.200 ± 0.058 %(standard error%) over 3 seeds, p 0.0023"), line)
+end)
+
+t.test("scores of other data have no difference, costs have one", function()
+  local text = text_of(true)
+  t.check(text:find "bits_per_token +3.200 +4.400 +other data\n", text)
+  t.check(text:find "step_time_ms +10.0~ +20.0~ +%+10.0\n", text)
+end)
+
+t.test("throughput is that of a round, not of training", function()
+  t.check(text_of(false):find "\n +tokens_per_second +12.8K~ +6.4K~", text_of(false))
+end)
+
+t.test("a text that may be several names them", function()
+  local from = store.at(folder, bench.runs)
+  t.fails(function() run_comparison.find({ from }, "class=slide") end,
+    "'class=slide' may be one of 2, which --where, as in --where 'experiment=pairs scale=small', tells apart:")
+  t.fails(function() run_comparison.find({ from }, "nothing") end, "no run or row 'nothing'")
 end)
 
 t.test("a loss that one seed never reached has no mean over those that did", function()

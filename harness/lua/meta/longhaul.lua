@@ -34,6 +34,7 @@
 ---| "step_time_q3_ms"
 ---| "tokens_per_second"
 ---| "tokens_to_reach"
+---| "training_tokens_per_second"
 ---| "valid_accuracy"
 ---| "valid_accuracy_bin0"
 ---| "valid_accuracy_bin1"

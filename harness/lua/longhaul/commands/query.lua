@@ -69,11 +69,13 @@ local function compare_folders(values, rest)
 end
 
 local function compare(values, rest)
-  if #rest ~= 2 then command.misuse "compare takes two RUNs (ids, or the beginnings of ids) or two folders" end
+  if #rest ~= 2 then command.misuse "compare takes two RUNs (ids, rows or conditions) or two folders" end
   if core.is_folder(rest[1]) and core.is_folder(rest[2]) then return compare_folders(values, rest) end
   if values.columns then command.misuse "--columns is for two folders" end
-  local stores = stores_of(values)
-  io.write(run_comparison.text(run_comparison.find(stores, rest[1]), run_comparison.find(stores, rest[2])))
+  local stores, conditions, wrong = stores_of(values), query.read { values.where or "" }
+  if not conditions then command.misuse("--where: " .. wrong) end
+  io.write(run_comparison.text(run_comparison.find(stores, rest[1], conditions),
+    run_comparison.find(stores, rest[2], conditions)))
 end
 
 local where = { "results=", "folder with results, of one experiment or of many (default results)", "DIR" }
@@ -98,14 +100,17 @@ return {
   },
   {
     name = "compare", summary = "two runs, or two folders of results, side by side", run = compare, most = 2,
-    usage = "compare RUN RUN [--results DIR] | compare FOLDER FOLDER [--columns NAME,...]",
-    description = "RUN is a run's id or its beginning, as `longhaul query` shows it: options, metrics and curves, and "
-      .. "the difference of their configurations over the seeds that both have.\n"
+    usage = "compare RUN RUN [--where 'CONDITION ...'] | compare FOLDER FOLDER [--columns NAME,...]",
+    description = "RUN is a run's id or its beginning, as `longhaul query` shows it, the label of a row, or conditions "
+      .. "as `query` takes them: options, metrics and curves, the difference of their configurations over the seeds "
+      .. "that both have, and the p-value of a paired t test:\n"
+      .. "    longhaul compare LSTM 'Gated DeltaNet' --where 'experiment=mine dataset=books'\n"
       .. "FOLDER is results, or results/EXPERIMENT, as from before and after a change or of two machines: the rows "
       .. "that both have by their labels, which of them have the same scores to the last digit, the difference of "
       .. "the others seed by seed and whether it is told from chance, and the ratio of their step times and memory.",
     options = {
       where,
+      { "where=", "of two runs that are labels: conditions that both meet", "'CONDITION ...'" },
       { "columns=", "of two folders: metrics that are shown, instead of a quality, step time and memory", "NAME,..." },
     },
   },
