@@ -6,6 +6,7 @@
 -- seeds = the most that a row has, results }. A row is { label, cells }, a cell for each column:
 --   value, spread, seeds   mean over seeds of the mean over the column's data sets; nil where a data
 --                          set lacks it, and then `status` says why
+--   why                    seeds did not end well ("seed 3 diverged"), nil where all did
 --   best, tie              of the column, or not told from it by the seeds that both have
 --   step_time_ms, busy     mean over the data sets, nil where one lacks it; of a busy machine
 --   peak_memory_bytes      the most over the data sets
@@ -17,6 +18,7 @@ local provenance = require "longhaul.report.provenance"
 local results = require "longhaul.report.results"
 local scales = require "longhaul.run.scales"
 local statistics = require "longhaul.report.statistics"
+local statuses = require "longhaul.report.cell_status"
 local tables = require "longhaul.report.table"
 
 local comparison = {}
@@ -69,6 +71,16 @@ local function status_of(column, label)
   return ("done on %d of %d data sets"):format(done, count)
 end
 
+-- Why seeds did not end well, on whatever data set; nil where all did.
+local function why_of(column, label)
+  local reasons = {}
+  for _, dataset in ipairs(column.datasets) do
+    local group = column.results:group(label, dataset)
+    for _, reason in ipairs(group and group.reasons or {}) do reasons[reason] = true end
+  end
+  return next(reasons) and table.concat(lists.keys(reasons), "; ") or nil
+end
+
 -- The mean of a cost over the data sets, or the most of it; whether one is of a busy machine.
 local function cost_of(column, label, metric)
   local sum, most, busy = 0, 0, false
@@ -89,7 +101,8 @@ end
 local function cell_of(column, label)
   local by_seed = means_by_seed(column, label)
   local values = sorted(by_seed)
-  local cell = { by_seed = by_seed, seeds = #values, status = status_of(column, label) }
+  local cell = { by_seed = by_seed, seeds = #values, status = status_of(column, label),
+    why = why_of(column, label) }
   if #values == 0 then return cell end
   cell.value, cell.spread = statistics.of(values)
   cell.constant = learns_nothing(column, label) and cell.value or nil
@@ -111,9 +124,10 @@ local function differences(a, b)
   return statistics.paired(a.by_seed, b.constant and constant(b.constant) or b.by_seed)
 end
 
--- A mean over fewer seeds than others have may lack those that did worst: it is no candidate.
+-- A mean over fewer seeds than others have, or beside seeds that did not end well, is no candidate.
 local function is_candidate(column, cell)
-  return cell.value ~= nil and (cell.seeds == column.seeds or cell.constant ~= nil)
+  local row = { why = cell.why, seeds = cell.seeds, status = cell.constant and "done" or "partial" }
+  return cell.value ~= nil and not statuses.lacks_seeds(row, column.seeds)
 end
 
 local function mark_ties(column, cells, best)

@@ -8,14 +8,22 @@ local quote = require "longhaul.run.quote"
 
 local comparison_markup = {}
 
+-- What seeds a mean lacks: " (2 of 3 seeds; seed 3 diverged)"; "" for none.
+local function lacking_text(column, cell)
+  local list = {}
+  if cell.seeds < column.seeds and not cell.constant then
+    list[1] = ("%d of %d seeds"):format(cell.seeds, column.seeds)
+  end
+  list[#list + 1] = cell.why
+  return #list > 0 and (" (%s)"):format(table.concat(list, "; ")) or ""
+end
+
 -- "1.932 ±0.004", what ties with the best with "≈" before it; what became of a row without a value.
 local function quality_text(column, cell)
   if not cell.value then return cell.status end
   local text = metrics.text(column.metric, cell.value)
   if cell.spread then text = ("%s ±%s"):format(text, metrics.text(column.metric, cell.spread)) end
-  if cell.seeds < column.seeds and not cell.constant then
-    text = ("%s (%d of %d seeds)"):format(text, cell.seeds, column.seeds)
-  end
+  text = text .. lacking_text(column, cell)
   return cell.tie and "≈ " .. text or text
 end
 
@@ -122,7 +130,7 @@ end
 -- ---- Markdown ----
 
 local function markdown_cell(column, cell)
-  local text, time = quality_text(column, cell), time_text(cell)
+  local text, time = quote.markdown(quality_text(column, cell)), time_text(cell)
   if cell.best then text = "**" .. text .. "**" end
   if time == "" then return text end
   return ("%s<br>%s ms"):format(text, (time:gsub("~", "\\~")))

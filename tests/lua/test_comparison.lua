@@ -264,6 +264,22 @@ t.test("fewer than three seeds make no ties", function()
   t.contains(comparison_markup.markdown(few), "Fewer than 3 seeds tell no difference from chance.")
 end)
 
+t.test("what a seed of diverged is no candidate, however many seeds others have, and says so", function()
+  core.remove_file(folder .. "/compare-copy/runs.csv")
+  for seed = 1, 3 do
+    local lost = seed == 3
+    runs.put(folder, copy, { label = "A", seed = seed, accuracy = 1, parameters = 1000,
+      status = lost and "diverged" or "done", error = lost and "diverged: |loss| 1e9" or nil })
+    if not lost then runs.put(folder, copy, { label = "B", seed = seed, accuracy = 0.9, parameters = 1000 }) end
+  end
+  write_table(copy)
+  local survivors = comparison.read(folder)[1]
+  local cells = cells_of(survivors, "accuracy")
+  t.check(not cells.A.best and not cells.A.tie, "A is of the seeds that lived")
+  t.check(cells.B.best, "the best of those that lack nothing")
+  t.contains(comparison_markup.markdown(survivors), "1.000 ±0.000 (seed 3 diverged: \\|loss\\| 1e9)")
+end)
+
 t.test("the largest scale comes first, smoke of another run last", function()
   lh.configure { scale = "smoke" }
   runs.put(folder, copy, { label = "A", seed = 1, scale = "smoke", accuracy = 0.125, parameters = 1000 })
