@@ -62,6 +62,11 @@ local function doubt_of(entry, most)
   return results_of.doubt(entry.status) or (is_lacking and "seeds are missing") or nil
 end
 
+local function name_doubts(list)
+  local most = statuses.most_seeds(list)
+  for _, entry in ipairs(list) do entry.doubt = doubt_of(entry, most) end
+end
+
 -- By loss; the first is the best, and those that cannot be told from it are tied. What is not of
 -- today's runs, or lacks seeds, has no place, nor has any where times are of several rounds.
 local function rank(list)
@@ -69,9 +74,8 @@ local function rank(list)
     if a.loss ~= b.loss then return a.loss < b.loss end
     return a.row < b.row
   end)
-  local placed, most = {}, statuses.most_seeds(list)
+  local placed = {}
   for _, entry in ipairs(list) do
-    entry.doubt = doubt_of(entry, most)
     if not entry.doubt and not entry.rounds then
       placed[#placed + 1] = entry
       entry.place = #placed == 1 and "best" or tostring(#placed)
@@ -80,18 +84,28 @@ local function rank(list)
   mark_ties(placed)
 end
 
+-- Whether those that could have a place were timed in several rounds.
+local function are_apart(list, results, dataset)
+  local cells = {}
+  for _, entry in ipairs(list) do
+    if not entry.doubt then cells[#cells + 1] = { row = { label = entry.row, dataset = dataset } } end
+  end
+  return results:apart({ "step_time_ms" }, cells)
+end
+
 -- What the rows of a data set have reached at a moment, ranked. `losses`: by row, seed by seed.
 local function ranked(rows, losses, results, over, at)
-  local list, cells = {}, {}
+  local list = {}
   for _, row in ipairs(rows) do
     local unit = curves.per_step(results, row, losses[row], over)
     local entry = unit and reached(row, losses[row], unit, at)
     if entry then
       entry.status, entry.why = results:status(row.label, row.dataset)
-      list[#list + 1], cells[#cells + 1] = entry, { row = row }
+      list[#list + 1] = entry
     end
   end
-  local is_apart = over == "seconds" and results:apart({ "step_time_ms" }, cells)
+  name_doubts(list)
+  local is_apart = over == "seconds" and are_apart(list, results, rows[1].dataset)
   for _, entry in ipairs(list) do entry.rounds = is_apart and "several" or nil end
   rank(list)
   return list

@@ -254,12 +254,13 @@ local function mark_all(made, best)
   end
 end
 
--- The cells of a column as Results:apart takes them.
+-- The cells of a column as Results:apart takes them: those of today's runs, which alone can be the best.
 local function cells_of(results, labels, column)
   local cells = {}
   for _, dataset in ipairs(column.dataset ~= "" and { column.dataset } or results.datasets) do
     for _, label in ipairs(labels) do
-      cells[#cells + 1] = { row = { label = label, dataset = dataset } }
+      local doubt = results_of.doubt(results:status(label, dataset))
+      if not doubt then cells[#cells + 1] = { row = { label = label, dataset = dataset } } end
     end
   end
   return cells

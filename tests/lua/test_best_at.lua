@@ -144,6 +144,15 @@ t.test("what is not of today's runs has no place, and none is tied with it", fun
   results.stale = nil
 end)
 
+t.test("what has no place takes none from the others, whatever round it was timed in", function()
+  local ranked = "slow 2.10 20 stale, quick 3.10 30 best ended, noisy 3.13 30 tie ended"
+  results.others, results.stale = { slow = true }, "slow"
+  t.equal(at("seconds", 25), ranked)
+  results.stale, results.lacking, results.why = nil, "slow", "seed 4 diverged"
+  t.equal(at("seconds", 25), (ranked:gsub("stale", "partial")))
+  results.others, results.lacking, results.why = nil, nil, nil
+end)
+
 t.test("what lacks seeds that others have, or that diverged, has no place", function()
   local slow, all = rows.slow.seeds, { { 4, 2, 1 }, { 4.2, 2.2, 1.2 } }
   results.lacking, rows.slow.seeds = "slow", all

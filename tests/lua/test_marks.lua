@@ -29,14 +29,10 @@ local function bench_of(name, labels)
   return bench
 end
 
--- Whether the chart of quality against step time has a front; `rounds` as runs.time takes them.
-local function has_front(name, rounds)
-  local two = bench_of(name, { "base", "x" })
-  for _, label in ipairs { "base", "x" } do runs.put(folder, two, { label = label, bits_per_byte = 2 }) end
-  for _, round in ipairs(rounds) do runs.time(folder, two, round) end
-  two:plot { "pareto", x = "step_time_ms", y = "bits_per_byte" }
+-- Whether an experiment's Pareto chart has a front.
+local function front_of(bench)
   local drawn
-  for _, made in ipairs(chart.values(two, settings, results.of(two, settings))) do
+  for _, made in ipairs(chart.values(bench, settings, results.of(bench, settings))) do
     t.equal(made.failure, nil)
     for _, pair in ipairs(made.name == "pareto" and made.settings or {}) do
       if pair[1] == "frontier" then drawn = pair[2] end
@@ -45,12 +41,38 @@ local function has_front(name, rounds)
   return drawn == 1
 end
 
+-- Whether the chart of quality against step time has a front; `rounds` as runs.time takes them.
+local function has_front(name, rounds)
+  local two = bench_of(name, { "base", "x" })
+  for _, label in ipairs { "base", "x" } do runs.put(folder, two, { label = label, bits_per_byte = 2 }) end
+  for _, round in ipairs(rounds) do runs.time(folder, two, round) end
+  two:plot { "pareto", x = "step_time_ms", y = "bits_per_byte" }
+  return front_of(two)
+end
+
 t.test("where all times are of a busy machine there is no front, nor one of several rounds", function()
   local times = { base = 10, x = 20 }
   t.check(has_front("idle", { { round = "a", times = times } }))
   t.check(not has_front("crowded", { { round = "a", times = times, busy = "yes", load = 1 } }))
   t.check(not has_front("in-two", { { round = "a", times = times },
     { round = "b", times = { base = 10 }, date = "2026-01-02T00:00:00Z" } }))
+end)
+
+t.test("a stale row that was timed in an older round takes neither front nor best from today's", function()
+  local bench = bench_of("old-round", { "base", "x", "old" })
+  for _, label in ipairs { "base", "x" } do runs.put(folder, bench, { label = label, bits_per_byte = 2 }) end
+  runs.time(folder, bench, { round = "new", date = "2026-01-02T00:00:00Z", times = { base = 10, x = 20 } })
+  local before = lh.experiment "old-round"
+  before:row { "old", task = task, train = train, dataset = "books",
+    model = lh.models.slide { layers = 1, width = 8, heads = 2, window = 16 } }
+  runs.put(folder, before, { label = "old", bits_per_byte = 2 })
+  runs.time(folder, before, { round = "older", times = { old = 5 } })
+  bench:table { columns = { "step_time_ms", "bits_per_byte" } }
+  bench:plot { "pareto", x = "step_time_ms", y = "bits_per_byte" }
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
+  t.equal(made.rows[3].cells[1].status, "stale")
+  t.check(made.rows[1].cells[1].best, "the least time of today's")
+  t.check(front_of(bench), "the front of today's")
 end)
 
 -- A row for each label, with so many seeds.

@@ -67,14 +67,19 @@ local function doubt_lacking(found, points, x, y)
   end
 end
 
---- Points that no other beats on both axes, from the best x on, of those not `doubtful`: what a table
---- would not call the best is not on the front. `better` and `better_x` are "min" or "max" for y and
---- x; an x of which neither end is better counts as a cost.
-function pareto.front(points, better, better_x)
-  local sorted, front, best = {}, {}, nil
+-- What may be on the front: what a table would not call the best is not.
+local function candidates(points)
+  local list = {}
   for _, point in ipairs(points) do
-    if not point.doubtful then sorted[#sorted + 1] = point end
+    if not point.doubtful then list[#list + 1] = point end
   end
+  return list
+end
+
+--- Points that no other beats on both axes, from the best x on, of those not `doubtful`. `better` and
+--- `better_x` are "min" or "max" for y and x; an x of which neither end is better counts as a cost.
+function pareto.front(points, better, better_x)
+  local sorted, front, best = candidates(points), {}, nil
   table.sort(sorted, function(a, b)
     if a[1] ~= b[1] then return (a[1] < b[1]) ~= (better_x == "max") end
     if better == "max" then return a[2] > b[2] end
@@ -172,7 +177,7 @@ function pareto.draw(view, plot, dataset)
   local better_x = metrics.better(x)
   local front = pareto.front(points, metrics.better(y), better_x)
   local is_drawn = plot.frontier ~= false and metrics.better(y) ~= nil and #front > 0
-    and not view.results:apart({ x, y }, points)
+    and not view.results:apart({ x, y }, candidates(points))
   if #front > 0 then front[#front + 1] = { better_x == "max" and sx.low or sx.high, front[#front][2] } end
   for _, mark in ipairs(marks) do mark[3] = points[mark[3]][7] end
   local legend, right = parts.legend(parts.told_groups(plot.group, names))
