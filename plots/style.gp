@@ -1,7 +1,10 @@
-# What all charts share: canvas, fonts, axes, colours. `gnuplot FILE.gp` in its folder draws FILE.svg again,
+# What all charts share: canvas, fonts, axes, colours. `gnuplot FILE.gp` draws FILE.svg beside it again,
 # `gnuplot -e "output_kind='pdf'" FILE.gp` (or 'png') that format; `output_file` is another place.
 if (!exists("output_kind")) output_kind = "svg"
-if (!exists("output_file")) output_file = chart_name . "." . output_kind
+# a chart of another scale, or a copy, has another name than the chart that was drawn: the file's own goes before it
+is_file = exists("ARG0") && strlen(ARG0) > 3 && ARG0[strlen(ARG0) - 2 : *] eq ".gp"
+own_name = is_file ? ARG0[1 : strlen(ARG0) - 3] : chart_name
+if (!exists("output_file")) output_file = own_name . "." . output_kind
 if (output_kind eq "svg") {
     set terminal svg noenhanced size 960,600 dynamic font "DejaVu Sans,14" background "white"
     small = ",12"

@@ -102,6 +102,19 @@ t.test("charts of two scales stand side by side", function()
     ~= core.read_file(folder .. "/views/bars.svg"), "the same chart")
 end)
 
+t.test("gnuplot draws the chart of another scale beside its program, not over this one's", function()
+  if not gnuplot.is_available() then return t.check(gnuplot.missing ~= "", "no gnuplot here") end
+  local plain, smoke = folder .. "/views/bars.svg", folder .. "/views/bars.smoke.svg"
+  local before = core.read_file(plain)
+  os.remove(smoke)
+  t.check(os.execute(("gnuplot %s/views/bars.smoke.gp"):format(folder)), "from another folder")
+  t.check(core.exists(smoke), "its own file")
+  os.remove(smoke)
+  t.check(os.execute(("cd %s/views && gnuplot bars.smoke.gp"):format(folder)), "in its folder")
+  t.check(core.exists(smoke), "its own file")
+  t.equal(core.read_file(plain), before)
+end)
+
 t.test("a chart whose runs are gone goes, and that is said", function()
   if not gnuplot.is_available() then return t.check(gnuplot.missing ~= "", "no gnuplot here") end
   local function drawn(of)
