@@ -118,13 +118,23 @@ end
 --- Formats that a chart can be drawn in.
 gnuplot.formats = { "svg", "png", "pdf" }
 
+-- The formats that are wanted (nil: SVG and PNG) and those that lie there, which would be of earlier runs.
+local function kinds_of(base, format)
+  local wanted, list = { svg = not format, png = not format }, {}
+  if format then wanted[format] = true end
+  for _, kind in ipairs(gnuplot.formats) do
+    if wanted[kind] or core.exists(base .. "." .. kind) then list[#list + 1] = kind end
+  end
+  return list
+end
+
 --- Writes <base>.gp and draws <base>.svg and <base>.png from it, or the one `format` that is wanted,
---- whole or not at all; gives the paths of what was drawn.
+--- whole or not at all, and again what else was drawn before; gives the paths of what was drawn.
 function gnuplot.chart(base, chart, format)
   chart.name = base:match "[^/]*$"
   core.write_file(base .. ".gp", whole(gnuplot.program(chart)))
   local paths = {}
-  for i, kind in ipairs(format and { format } or { "svg", "png" }) do
+  for i, kind in ipairs(kinds_of(base, format)) do
     paths[i] = base .. "." .. kind
     draw(quote.path(base .. ".gp"), kind, paths[i], chart.title)
   end

@@ -115,6 +115,18 @@ t.test("gnuplot draws the chart of another scale beside its program, not over th
   t.equal(core.read_file(plain), before)
 end)
 
+t.test("formats that were drawn before are drawn again with those that are wanted", function()
+  if not gnuplot.is_available() then return t.check(gnuplot.missing ~= "", "no gnuplot here") end
+  local png, svg = folder .. "/views/bars.png", folder .. "/views/bars.svg"
+  os.remove(png)
+  core.write_file(svg, "of earlier runs")
+  t.equal(#report.charts(bench, settings "small", nil, "png"), 2)
+  t.contains(core.read_file(svg), "<svg")
+  os.remove(svg)
+  t.equal(#report.charts(bench, settings "small", nil, "png"), 1)
+  t.check(not core.exists(svg), "a format that nobody asked for")
+end)
+
 t.test("a chart whose runs are gone goes, and that is said", function()
   if not gnuplot.is_available() then return t.check(gnuplot.missing ~= "", "no gnuplot here") end
   local function drawn(of)
