@@ -422,15 +422,17 @@ function Results:value(row, metric, dataset)
 end
 
 --- The value of the seed that did best on the validation split by the same metric, as the papers of
---- several seeds report it; nil where there is no such metric or it was not measured.
+--- several seeds report it: a seed without a finite number there is not the best. nil where there is no
+--- such metric or it was not measured.
 function Results:best(row, metric, dataset)
-  local twin = metrics.twin(metric)
-  local valid, seeds = self:values(row, twin or metric, dataset)
+  local twin, found = metrics.twin(metric), self:group(row, dataset)
+  if not twin or not found then return nil end
+  local valid = own_numbers(self, found, twin)
   local sign, best = metrics.better(metric) == "max" and -1 or 1, nil
-  for _, seed in ipairs(twin and seeds or {}) do
-    if not best or sign * valid[seed] < sign * valid[best] then best = seed end
+  for i = 1, #found.done do
+    if valid[i] and (not best or sign * valid[i] < sign * valid[best]) then best = i end
   end
-  return best and self:values(row, metric, dataset)[best]
+  return best and own_numbers(self, found, metric)[best]
 end
 
 --- The difference of two rows, seed by seed: mean, standard error (nil for one seed), seeds.

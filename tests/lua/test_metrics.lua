@@ -300,6 +300,19 @@ t.test("best_valid takes the better end of each metric", function()
   t.equal(seen:best("r", "step_time_ms", "d"), nil)
 end)
 
+t.test("best_valid passes over a seed whose validation is infinite, and takes none for a mean", function()
+  local seen = seeds_of("best-infinite", {
+    { perplexity = 2, valid_perplexity = math.huge }, { perplexity = 8, valid_perplexity = 9 },
+    { perplexity = 6, valid_perplexity = 7 },
+  })
+  t.equal(seen:best("r", "perplexity", "d"), 6)
+  t.equal(seen:value("r", "valid_perplexity", "d"), nil)
+  local test_split = seeds_of("best-finite", {
+    { perplexity = math.huge, valid_perplexity = 9 }, { perplexity = 6, valid_perplexity = 7 },
+  })
+  t.equal(test_split:best("r", "perplexity", "d"), 6)
+end)
+
 t.test("a table by best_valid refuses a quality that validation lacks, at its line", function()
   local bench = lh.experiment "chosen"
   t.fails(function() bench:table { columns = { "bits_per_byte", "rsa_gate" },

@@ -10,7 +10,7 @@ return {
     { "local made = group_of(shown)", "local made = group_of(runs)", "runs of other configurations are pooled" },
     { 'if status == "done" then', 'if status ~= "failed" then', "runs that diverged are pooled" },
     { 'metrics.better(metric) == "max" and -1 or 1, nil', '1, nil', "the best seed is the one of the least accuracy" },
-    { "local valid, seeds = self:values(row, twin or metric, dataset)", "local valid, seeds = self:values(row, metric, dataset)", "the best seed is chosen by the test split" },
+    { "local valid = own_numbers(self, found, twin)", "local valid = own_numbers(self, found, metric)", "the best seed is chosen by the test split" },
     { "if #values < done then return nil end", "", "a mean over some seeds stands for all" },
     { "return record and record.round", "return record and record.machine", "rounds of one machine are one round" },
     { "(cell.results or self):round(", "self:round(", "one source is asked for the rounds of all" },
