@@ -58,6 +58,10 @@ local function difference_of(what, now, run)
     return "stale", ("the model's version is %s now, not %s"):format(
       identity.class_version(row.model.name), run.version)
   end
+  local earlier = identity.earlier_task_version(what, run.data_digest, run.starts_from, run.configuration)
+  if earlier then
+    return "stale", ("the task's version is %s now, not %s"):format(identity.task_version(row.task.name), earlier)
+  end
   return "stale", "run with other options than the script now has"
 end
 

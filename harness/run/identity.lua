@@ -32,6 +32,9 @@ local class_versions, task_versions = versions_of(core.models()), versions_of(co
 --- The version of a model's class, nil for a class that is not there.
 function identity.class_version(name) return class_versions[name] end
 
+--- The version of a task's class.
+function identity.task_version(name) return task_versions[name] or 1 end
+
 -- By name and options, and by the object that says them, which rows and seeds share.
 local task_infos, infos_of = {}, setmetatable({}, { __mode = "k" })
 
@@ -85,7 +88,7 @@ local function id_of(configuration, seed, start)
   return core.hash("16:" .. configuration .. text .. (start and joined(start.run_id) or "0:"), 16)
 end
 
-local function new_configuration(run, data_digest, starts_from)
+local function new_configuration(run, data_digest, starts_from, task_version)
   local row = run.row
   local parts = {
     identity.version, run.experiment, row.label, row.dataset, data_digest, row.model.name,
@@ -94,8 +97,7 @@ local function new_configuration(run, data_digest, starts_from)
   }
   parts[#parts + 1] = row.context and context.text(row.context)
   -- Runs of first versions were recorded without one.
-  local version = task_versions[row.task.name] or 1
-  if version > 1 then parts[#parts + 1] = "task version " .. version end
+  if task_version > 1 then parts[#parts + 1] = "task version " .. task_version end
   return digest_of(table.unpack(parts))
 end
 
@@ -111,11 +113,18 @@ function identity.configuration(run, data_digest, starts_from)
     and last.starts_from == starts_from then
     return last.value
   end
-  local value = new_configuration(run, data_digest, starts_from)
+  local value = new_configuration(run, data_digest, starts_from, identity.task_version(run.row.task.name))
   configurations[run.row] = { train = run.row.train, experiment = run.experiment,
     scale = run.scale, device = run.device, data_digest = data_digest, starts_from = starts_from,
     value = value }
   return value
+end
+
+--- The earlier version of its task's class with which `run` would have this configuration; nil for none.
+function identity.earlier_task_version(run, data_digest, starts_from, configuration)
+  for version = identity.task_version(run.row.task.name) - 1, 1, -1 do
+    if new_configuration(run, data_digest, starts_from, version) == configuration then return version end
+  end
 end
 
 -- What a run starts from: "" for drawn weights, else the digest of a weight file's content, the

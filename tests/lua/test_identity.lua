@@ -5,6 +5,7 @@ local core = require "longhaul.core"
 local identity = require "longhaul.run.identity"
 local lh = require "longhaul"
 local results = require "longhaul.report.results"
+local runs = dofile "tests/lua/runs.lua"
 local script = require "longhaul.script"
 local store = require "longhaul.run.store"
 local tables = require "longhaul.report.table"
@@ -186,6 +187,29 @@ t.test("a new version of a model is another configuration", function()
     "one configuration")
   t.equal(newer.of(run_of({}, { model = apart[6][3].model })).configuration,
     identity.of(run_of({}, { model = apart[6][3].model })).configuration)
+end)
+
+t.test("runs of an earlier version of their task are stale, and why is said", function()
+  local bench, settings = lh.experiment "raised", { results = folder .. "/raised", scale = "small", device = "cpu" }
+  core.make_folder(settings.results)
+  for label, width in pairs { row = 8, other = 16 } do
+    bench:row { label, dataset = "d", task = lh.tasks.duplication { word = 3 }, train = lh.train { steps = 2, warmup = 1 },
+      model = lh.models.slide { layers = 1, width = width, heads = 2, window = 16 } }
+    runs.put(settings.results, bench, { label = label, bits_per_token = 2,
+      configuration = label == "other" and "another" or nil })
+  end
+  local tasks, known = core.tasks(), {}
+  for _, class in ipairs(tasks) do class.version = class.version + 2 end
+  local modules, real = { "longhaul.run.identity", "longhaul.report.results" }, core.tasks
+  for _, name in ipairs(modules) do known[name], package.loaded[name] = package.loaded[name], nil end
+  core.tasks = function() return tasks end
+  local good, newer = pcall(require, "longhaul.report.results")
+  core.tasks = real
+  for _, name in ipairs(modules) do package.loaded[name] = known[name] end
+  t.check(good, newer)
+  local function status(label) return table.concat({ newer.of(bench, settings):status(label, "d") }, ": ") end
+  t.equal(status "row", "stale: the task's version is 3 now, not 1")
+  t.equal(status "other", "stale: run with other options than the script now has")
 end)
 
 local exchanged = [[
