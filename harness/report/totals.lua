@@ -14,6 +14,14 @@ local verdicts = { "holds", "in direction", "fails", "undecided", "untested" }
 
 local function column_of(verdict) return (verdict:gsub(" ", "_")) end
 
+--- Who makes the claim of a verdict: the paper or, where none does, the experiments of its cells.
+function totals.maker(record)
+  for _, name in ipairs { record.paper, record.experiment } do
+    if name ~= "" then return name end
+  end
+  return "own"
+end
+
 local function empty(record, paper)
   local made = { paper = paper, predicate_source = record.predicate_source, scale = record.scale,
     device = record.device,
@@ -36,7 +44,7 @@ end
 
 --- Verdicts do not say how an undecided claim stands: `strict_holds` and `strict_fails` count what
 --- the means alone say of all that could fail. The totals of verdicts (records of claims.csv): one
---- by paper, and one of paper "all", for each source of predicates ("paper": published, "ours"),
+--- by who makes the claim, and one of paper "all", for each source of predicates ("paper": published, "ours"),
 --- scale and device.
 ---@return table[]
 function totals.of(records)
@@ -48,11 +56,12 @@ function totals.of(records)
       order[#order + 1] = key
     end
     local group = groups[key]
-    if not group[record.paper] then
-      group[record.paper] = empty(record, record.paper)
-      table.insert(group, group[record.paper])
+    local maker = totals.maker(record)
+    if not group[maker] then
+      group[maker] = empty(record, maker)
+      table.insert(group, group[maker])
     end
-    count(group[record.paper], record)
+    count(group[maker], record)
     count(group.all, record)
   end
   local list = {}
@@ -85,7 +94,7 @@ function totals.best(records, scales, called)
   for i, scale in ipairs(scales) do rank[scale] = #scales - i end
   local function value(record) return weight(record) * #scales + rank[record.scale] end
   for _, record in ipairs(records) do
-    local key = record.paper .. "\n" .. record.claim .. "\n" .. record.device
+    local key = totals.maker(record) .. "\n" .. record.claim .. "\n" .. record.device
     if rank[record.scale] then
       if not best[key] then order[#order + 1] = key end
       if not best[key] or value(record) > value(best[key]) then best[key] = record end

@@ -539,6 +539,27 @@ t.test("totals count by paper, source of the predicates, scale and device", func
   t.contains(totals.markdown(list, "small", "cuda"), "| all | 1 | 0 | 0 | 1 |")
 end)
 
+t.test("claims of one's own that two experiments call alike stand side by side, under their names", function()
+  local own = folder .. "/own"
+  core.make_folder(own)
+  local function write(experiment, word, id)
+    claims.write(own, { { paper = "", claim = id or "better", experiment = experiment, verdict = word, scale = "small",
+      device = "cpu", predicate_source = "ours" } })
+  end
+  write("one", "holds")
+  write("two", "fails")
+  write("two", "undecided")
+  write("", "untested", "arithmetic")
+  local verdicts = {}
+  for i, record in ipairs((csv.read(own .. "/claims.csv"))) do
+    verdicts[i] = record.experiment .. " " .. record.verdict
+  end
+  t.equal(table.concat(verdicts, ", "), "one holds,  untested, two undecided")
+  local text = totals.text(totals.read(own))
+  for _, name in ipairs { "one, ours", "own, ours", "two, ours", "all, ours" } do t.contains(text, "\n" .. name) end
+  t.equal(#totals.best((csv.read(own .. "/claims.csv")), { "small" }, "best"), 3)
+end)
+
 t.test("the totals of a folder are those of its claims.csv, and lie beside it", function()
   local list = totals.read(folder .. "/claims")
   local written = csv.read(folder .. "/claims/totals.csv")
