@@ -141,13 +141,22 @@ function claims.judge(claim, settings, source, printed)
   }
 end
 
---- All claims of an experiment as records.
+-- Whether an experiment of some claim's cells has runs.
+local function any_runs(experiment, source)
+  local found = false
+  for _, claim in ipairs(experiment.claims) do
+    claim.holds:each_cell(function(cell) found = found or #source.results(cell.experiment).order > 0 end)
+  end
+  return found
+end
+
+--- All claims of an experiment as records; then whether there are runs that they could be judged by.
 function claims.judge_all(experiment, settings)
   local source, printed, records = evidence.measured(settings), evidence.printed(), {}
   for i, claim in ipairs(experiment.claims) do
     records[i] = claims.judge(claim, settings, source, printed)
   end
-  return records
+  return records, any_runs(experiment, source)
 end
 
 -- ---- the file ----
@@ -191,9 +200,13 @@ end
 
 --- Judges all claims of an experiment, prints verdicts and totals and records them in claims.csv
 --- and totals.csv of <results>/claims; gives the paths. Verdicts over options that `--set` changed are
---- not the script's: they are printed alone.
+--- not the script's: they are printed alone. Where nothing was run at this scale there are none.
 function claims.check(experiment, settings)
-  local records = claims.judge_all(experiment, settings)
+  local records, are_any = claims.judge_all(experiment, settings)
+  if not are_any then
+    print(("\nno claim is judged: there are no runs at scale %s on %s"):format(settings.scale, settings.device))
+    return {}
+  end
   print_verdicts(records, settings)
   if experiment.changed then
     print("\n" .. views.changed_text(experiment.changed) .. " No verdict is recorded.")

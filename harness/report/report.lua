@@ -26,16 +26,15 @@ end
 
 -- That there is nothing to show at this scale, and where there is something.
 local function print_nothing(experiment, settings)
-  local others, seen = {}, {}
+  local here, others, seen = ("%s on %s"):format(settings.scale, settings.device), {}, {}
   for _, run in ipairs(store.under(settings, experiment.runs):rows()) do
     local other = ("%s on %s"):format(run.scale, run.device)
-    if not seen[other] then others[#others + 1] = other end
+    if not seen[other] and other ~= here then others[#others + 1] = other end
     seen[other] = true
   end
-  print(("no runs of %s at scale %s on %s in %s: nothing is written%s"):format(experiment.runs,
-    settings.scale,
-    settings.device, settings.results, #others > 0
-      and ("; there are runs at " .. table.concat(others, ", ")) or ""))
+  print(("no runs of %s at scale %s in %s%s: nothing is written%s"):format(experiment.runs, here, settings.results,
+    seen[here] and " are of this script's rows" or "",
+    #others > 0 and "; there are runs at " .. table.concat(others, ", ") or ""))
 end
 
 --- Writes and prints the tables of what was measured (nil: results.of reads it); gives the paths.

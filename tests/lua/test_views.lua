@@ -86,6 +86,30 @@ t.test("at a scale without runs nothing is written, and that is said", function(
   t.check(not core.exists(folder .. "/views/table.paper.csv"), "an empty table")
 end)
 
+t.test("at a scale without runs no claim is judged, and older verdicts stay", function()
+  local claimed, path = lh.experiment "views", folder .. "/claims/claims.csv"
+  for _, name in ipairs { "a", "b" } do
+    claimed:row { name, model = slide, task = task, train = lh.train { steps = 5 }, dataset = "books" }
+  end
+  local bits = { experiment = claimed, row = "a", dataset = "books", metric = "bits_per_byte" }
+  claimed:claim { "a_first", holds = lh.predicate.less(lh.predicate.cell("bits(a)", bits), 9) }
+  local _, said = quietly(report.claims, claimed, settings "paper")
+  t.contains(said, "no claim is judged: there are no runs at scale paper on cpu")
+  t.check(not core.exists(path), "a verdict over nothing")
+  quietly(report.claims, claimed, settings "small")
+  t.equal(#csv.read(path), 1)
+  t.equal(csv.read(path)[1].scale, "small")
+end)
+
+t.test("runs of other rows alone are said to be such", function()
+  local renamed = lh.experiment "views"
+  renamed:row { "c", model = slide, task = task, train = lh.train { steps = 5 }, dataset = "books" }
+  renamed:table { columns = { "bits_per_byte" } }
+  local _, said = quietly(report.tables, renamed, settings "small")
+  t.contains(said, ("no runs of views at scale small on cpu in %s are of this script's rows: nothing is written; "
+    .. "there are runs at smoke on cpu, small on cuda"):format(folder))
+end)
+
 t.test("charts of two scales stand side by side", function()
   t.equal(views.owner("small", ""), "small")
   if not gnuplot.is_available() then return t.check(gnuplot.missing ~= "", "no gnuplot here") end
