@@ -85,6 +85,16 @@ operators.__mul = operator("*", function(a, b) return a * b end)
 operators.__div = operator("/", function(a, b) return a / b end)
 operators.__pow = operator("^", function(a, b) return a ^ b end)
 
+-- Lua makes of what a comparison gives true or false.
+local function no_comparison(call)
+  return function(a, b)
+    script_line.fail(("a comparison of terms is a predicate: write %s"):format(call:format(text_of(a), text_of(b))))
+  end
+end
+
+operators.__lt = no_comparison "p.less(%s, %s)"
+operators.__le = no_comparison "p.at_most(%s, %s)"
+
 --- The least of several terms.
 ---@param parts longhaul.term[]
 ---@return longhaul.term

@@ -347,6 +347,9 @@ t.test("what has no term, or half a pair, is refused at the script's line", func
     { function() return (a - nil) end, "a term is made of terms and numbers, not of a nil" },
     { function() return (p.abs(nil)) end, "not of a nil" },
     { function() return (a + "b") end, "a term is made of terms and numbers" },
+    { function() return (a < b) end, "a comparison of terms is a predicate: write p.less(a, b)" },
+    { function() return (a <= 3) end, "write p.at_most(a, 3)" },
+    { function() return (a > b) end, "write p.less(b, a)" },
   } do
     t.fails(case[1], case[2])
     t.fails(case[1], "test_claims.lua:")

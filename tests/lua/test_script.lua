@@ -109,10 +109,15 @@ t.test("a file of examples lies beside the script", function()
   t.equal(bench.rows[2].task:option "file", "/y.lua")
 end)
 
--- A claim over one cell with such fields.
-local function of_cell(says)
+-- A claim over one cell of a row ('a') with such fields.
+local function of_cell(says, label)
   return ("bench:claim { 'x_p1', holds = lh.predicate.less(0, lh.predicate.cell('c', "
-    .. "{ experiment = bench, row = 'a', %s })) }"):format(says)
+    .. "{ experiment = bench, row = '%s', %s })) }"):format(label or "a", says)
+end
+
+-- A row on books, before what else the line says.
+local function data_row(label)
+  return ("bench:row { '%s', model = model, task = task, train = train, dataset = 'books' } "):format(label)
 end
 
 local fitted = "over = { 'n' }, of = { m = 'mse' }"
@@ -179,6 +184,12 @@ local mistakes = {
   { "bench:claim { 'x_p1', holds = lh.predicate.less(0, lh.predicate.cell('c', { experiment = { runs = '../x' }, "
     .. "row = 'a', metric = 'mse', dataset = 'd' })) }", "cell 'c': field 'experiment' is no experiment" },
   { of_cell "metric = 'bits_per_token'", "cell 'c': field 'dataset' is missing, what each seed" },
+  { of_cell "metric = 'bits_per_token', dataset = 'd'", "claim: cell 'c': no row is called 'a'" },
+  { data_row "row" .. of_cell("metric = 'bits_per_token', dataset = 'books'", "rwo"),
+    "cell 'c': no row is called 'rwo' (did you mean 'row'?)" },
+  { data_row "row" .. of_cell("metric = 'bits_per_token', dataset = 'boks'", "row"),
+    "cell 'c': row 'row' is not on data set 'boks' (did you mean 'books'?)" },
+  { data_row "row" .. of_cell("metric = 'flops_per_token'", "other"), "cell 'c': no row is called 'other'" },
   { of_cell "metric = 'wall_time_s'", "cell 'c': field 'dataset' is missing, what each seed" },
   { "lh.by_scale { smal = 1 }", "no scale 'smal'" },
   { "lh.by_scale { paper = 1 }", "nothing for scale 'smoke'" },

@@ -162,4 +162,28 @@ function checks.baselines(tables)
     wrong.line), 0)
 end
 
+-- What the rows of an experiment are called, labels and slugs, and of those called `name` the data sets.
+local function names_of(owner, name)
+  local names, datasets = {}, {}
+  for _, row in ipairs(owner.rows) do
+    local slug = owner:slug(row)
+    names[#names + 1], names[#names + 2] = row.label, slug
+    if name == row.label or name == slug then datasets[#datasets + 1] = row.dataset end
+  end
+  return names, datasets
+end
+
+--- What is wrong with the row of a claim's cell, `labels` being those that it may mean: it is of several
+--- rows, or, where the experiment is `own`, whose rows are all there, of none; nil where nothing is.
+function checks.cell_refusal(own, cell, labels)
+  if #labels > 1 then
+    return ("row '%s' is the slug of '%s' and of '%s': name one"):format(cell.row, labels[1], labels[2])
+  end
+  if #labels == 1 or cell.experiment ~= own then return nil end
+  local names, datasets = names_of(own, cell.row)
+  if #datasets == 0 then return ("no row is called '%s'%s"):format(cell.row, core.did_you_mean(cell.row, names)) end
+  return ("row '%s' is not on data set '%s'%s"):format(cell.row, cell.dataset,
+    core.did_you_mean(cell.dataset, datasets))
+end
+
 return checks

@@ -473,16 +473,14 @@ local function check_sources(self, above)
   above[self] = nil
 end
 
--- A slug that several rows have would give a cell whichever row comes first.
-local function check_slugs(claim, labels)
+-- A slug that several rows have would give a cell whichever row comes first; one that no row has would
+-- be found out when the claim is judged, after all training.
+local function check_cells(self, claim, labels)
   local untested = type(claim.untested) == "table" and claim.untested[1] or nil
   for _, value in pairs { claim.holds, claim.direction, untested } do
     value:each_cell(function(cell, text)
-      local found = labels(cell)
-      if #found > 1 then
-        error(("%s: claim: cell '%s': row '%s' is the slug of '%s' and of '%s': name one"):format(
-          claim.line, text, cell.row, found[1], found[2]), 0)
-      end
+      local wrong = checks.cell_refusal(self, cell, labels(cell))
+      if wrong then error(("%s: claim: cell '%s': %s"):format(claim.line, text, wrong), 0) end
     end)
   end
 end
@@ -507,7 +505,7 @@ function Experiment:check()
   check_again(self)
   checks.baselines(self.tables)
   local labels = evidence.labels()
-  for _, claim in ipairs(self.claims) do check_slugs(claim, labels) end
+  for _, claim in ipairs(self.claims) do check_cells(self, claim, labels) end
   for _, options in ipairs(self.fits) do
     checks.fit(self.rows, options)
     if options.published then published.check_fit(self, options) end
