@@ -11,7 +11,7 @@ set ytics ()
 do for [i = 1:rows] { set ytics add (labels[i] i) }
 set style fill solid 0.85 noborder
 plot $bars using ($2 / 2):1:($2 / 2):(0.34) with boxxyerror linecolor rgb "#0072B2" notitle, \
-     $bars using ($4 > $3 ? $2 : NaN):1:3:4 with xerrorbars linecolor rgb "#1d2733" pointtype 0 linewidth 1.2 notitle, \
+     $bars using ($4 > $3 ? $3 : NaN):1:($4 - $3):(0) with vectors @whisker notitle, \
      $published using (published ? $2 : NaN):1 with points pointtype 7 pointsize 2.2 * mark_size linecolor rgb "white" notitle, \
      $published using (published ? $2 : NaN):1 with points pointtype 6 pointsize 2 * mark_size linecolor rgb "#1d2733" linewidth 1.5 notitle, \
      $bars using 6:1:(stringcolumn(5)) with labels left offset 0.7,0 font small notitle

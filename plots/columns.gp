@@ -1,4 +1,4 @@
-# Columns in clusters. Needs $bars (x, height of the lower part, height, member), $ticks and $clusters (x, text),
+# Columns in clusters, each with its spread. Needs $bars (x, height of the lower part, height, member, low, high), $ticks and $clusters (x, text),
 # `clusters`, `members`, array `names`, `width`, `split` (1: the upper part has a colour of its own, and `names`
 # are those of the two parts).
 set xrange [0.4 : clusters + 0.6]
@@ -13,10 +13,12 @@ if (split) {
     set xlabel offset 0,-2.6
     plot $bars using 1:(0):($1 - half):($1 + half):(0):2 with boxxyerror linecolor rgb colors[1] title names[1], \
          $bars using 1:2:($1 - half):($1 + half):2:3 with boxxyerror linecolor rgb colors[3] title names[2], \
+         $bars using ($6 > $5 ? $1 : NaN):5:(0):($6 - $5) with vectors @whisker notitle, \
          $ticks using 1:(0):(stringcolumn(2)) with labels offset 0,-0.9 font small notitle, \
          $clusters using 1:(0):(stringcolumn(2)) with labels offset 0,-2.2 notitle
 } else {
     plot for [i = 1:members] $bars using (int($4) == i ? $1 : NaN):(0):($1 - half):($1 + half):(0):3 \
              with boxxyerror linecolor rgb colors[i] title names[i], \
+         $bars using ($6 > $5 ? $1 : NaN):5:(0):($6 - $5) with vectors @whisker notitle, \
          $clusters using 1:(0):(stringcolumn(2)) with labels offset 0,-0.9 notitle
 }

@@ -46,6 +46,9 @@ set grid back linecolor "#e3e7eb" linewidth 1 dashtype solid
 set key
 set style fill transparent solid 0.18 noborder
 
+# a spread on a bar: an error bar of gnuplot has a mark in its middle, with a white edge
+whisker = 'heads size screen 0.006,90 linecolor rgb "#1d2733" linewidth 1.2'
+
 # eight colours that the colour-blind can tell apart; each round has another dash and another mark
 array colors[8] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#3D3D3D", "#8C564B"]
 array marks_of_rounds[5] = [7, 9, 5, 11, 13]

@@ -168,13 +168,36 @@ t.test("a chart of all data sets that names one shows it alone; no column withou
   for _, each in ipairs(chart.values(some, settings, results.of(some, settings), true)) do
     made[each.name] = each
   end
-  t.contains(gnuplot.program(made.alone), "$bars << EOD\n1 19 19 1\nEOD")
+  t.contains(gnuplot.program(made.alone), "$bars << EOD\n1 19 19 1 19 19\nEOD")
   t.equal(made.alone.title, "some, two: parameters (scale smoke)")
-  t.contains(gnuplot.program(made.split), "$bars << EOD\n0.8 8 9 1\nEOD")
+  t.contains(gnuplot.program(made.split), "$bars << EOD\n0.8 8 9 1 9 9\nEOD")
   t.equal(made.split.title, "some, all data: parameters (scale smoke)")
   t.equal(made["no-part"].lacks, "parameters")
   t.contains(gnuplot.program(made.lines), "$data << EOD\n16 19 19 19\nEOD")
   t.equal(made.lines.title, "some, two: parameters by window (scale smoke)")
+end)
+
+t.test("columns have whiskers, from the top of the whole where they are split", function()
+  local seeds = lh.experiment "column-seeds"
+  for i, name in ipairs { "full", "full, bare" } do
+    seeds:row { name, model = encoded, task = task, train = train, dataset = "one" }
+    for seed = 1, 3 do
+      runs.put(folder, seeds, { label = name, seed = seed, scale = "smoke", bits_per_token = 6 - 2 * i + seed })
+    end
+  end
+  seeds:plot { "columns", y = "bits_per_token", rows = { "full", "full, bare" }, name = "side" }
+  seeds:plot { "columns", y = "bits_per_token", rows = { "full" }, without = "%s, bare", name = "split" }
+  local made = {}
+  for _, each in ipairs(chart.values(seeds, settings, results.of(seeds, settings), true)) do
+    made[each.name] = each
+  end
+  t.contains(gnuplot.program(made.side), "$bars << EOD\n0.8 6 6 1 5 7\n1.2 4 4 2 3 5\nEOD")
+  t.contains(gnuplot.program(made.split), "$bars << EOD\n1 4 6 1 5 7\nEOD")
+  if not gnuplot.is_available() then return end
+  for _, name in ipairs { "side", "split" } do
+    local svg = core.read_file(gnuplot.chart(folder .. "/" .. name, made[name])[1])
+    t.check(not svg:find("nan", 1, true), "a whisker without a place")
+  end
 end)
 
 t.test("gnuplot draws what it is given, as SVG and PNG", function()

@@ -193,7 +193,8 @@ t.test("runs of an earlier version of their task are stale, and why is said", fu
   local bench, settings = lh.experiment "raised", { results = folder .. "/raised", scale = "small", device = "cpu" }
   core.make_folder(settings.results)
   for label, width in pairs { row = 8, other = 16 } do
-    bench:row { label, dataset = "d", task = lh.tasks.duplication { word = 3 }, train = lh.train { steps = 2, warmup = 1 },
+    bench:row { label, dataset = "d", task = lh.tasks.duplication { word = 3 },
+      train = lh.train { steps = 2, warmup = 1 },
       model = lh.models.slide { layers = 1, width = width, heads = 2, window = 16 } }
     runs.put(settings.results, bench, { label = label, bits_per_token = 2,
       configuration = label == "other" and "another" or nil })

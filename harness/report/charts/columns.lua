@@ -6,7 +6,7 @@ local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
 
 local columns = {
-  says = "a metric in clusters of columns, all data sets in one chart: rows by data set or, split, data sets by row",
+  says = "a metric in clusters of columns with spreads, of all data sets: rows by data set or, split, data sets by row",
   fields = {
     { "y", "string", "a metric" }, { "rows", "table", "their labels" },
     { "without", "string", "\"%s, no REM\": splits each column into what the row of that name takes and the rest" },
@@ -49,10 +49,10 @@ local function short(datasets)
   return names, first
 end
 
---- Lays columns out. `value(row, dataset)` gives a column's height, or nil; `rest(row, dataset)`,
---- optional, that of its lower part, without which there is no column. Gives { bars = { {x, rest,
---- height, member} ... }, ticks = { {x, text} ... }, clusters = { {x, text} ... }, members = names,
---- width =, shared = the word that all data sets begin with }.
+--- Lays columns out. `value(row, dataset)` gives a column's height and the ends of its spread, or nil;
+--- `rest(row, dataset)`, optional, the height of its lower part, without which there is no column. Gives
+--- { bars = { {x, rest, height, member, low, high} ... }, ticks = { {x, text} ... }, clusters = { {x,
+--- text} ... }, members = names, width =, shared = the word that all data sets begin with }.
 function columns.layout(rows, datasets, value, rest)
   local names, shared = short(datasets)
   local outer, inner = rest and rows or names, rest and names or rows
@@ -62,12 +62,12 @@ function columns.layout(rows, datasets, value, rest)
     made.clusters[c] = { c, outer[c] }
     for m = 1, #inner do
       local row, dataset = rows[rest and c or m], datasets[rest and m or c]
-      local height = value(row, dataset)
+      local height, low, high = value(row, dataset)
       local x = c + (m - (#inner + 1) / 2) * made.width
       local lower = height
       if rest then lower = rest(row, dataset) end
       if height and lower then
-        made.bars[#made.bars + 1] = { x, math.min(lower, height), height, m }
+        made.bars[#made.bars + 1] = { x, math.min(lower, height), height, m, low, high }
         made.ticks[#made.ticks + 1] = { x, inner[m] }
       end
     end
@@ -76,13 +76,17 @@ function columns.layout(rows, datasets, value, rest)
 end
 
 function columns.draw(view, plot, dataset)
-  local function value(row, data) return (view.results:value(row, plot.y, data)) end
-  local function rest(row, data) return value(plot.without:format(row), data) end
+  local function value(row, data)
+    local height, spread = view.results:value(row, plot.y, data)
+    if not height then return nil end
+    return height, parts.below(height, spread or 0), parts.above(height, spread or 0, plot.y)
+  end
+  local function rest(row, data) return (value(plot.without:format(row), data)) end
   local datasets = dataset == "" and view.results.datasets or { dataset }
   local laid = columns.layout(plot.rows, datasets, value, plot.without and rest)
   if #laid.bars == 0 then return nil end
   local limit = 0
-  for _, bar in ipairs(laid.bars) do limit = math.max(limit, bar[3]) end
+  for _, bar in ipairs(laid.bars) do limit = math.max(limit, bar[6]) end
   local top = parts.upper_limit(1.25, limit)
   local made = parts.new("columns", parts.title(view, plot, metrics.quantity(plot.y), dataset),
     laid.shared, plot.y)
