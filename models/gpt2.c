@@ -363,7 +363,7 @@ static lh_status any_goes_on(const lh_batch *batch, bool *any) {
 }
 
 /* Documents that are as long as a window, as strings are that are read whole, have nothing to
- * learn.
+ * learn. A device that holds no numbers cannot tell.
  */
 static lh_status check_learning(const instance *model, const lh_pass *pass) {
     const lh_batch *batch = lh_pass_batch(pass);
@@ -371,7 +371,8 @@ static lh_status check_learning(const instance *model, const lh_pass *pass) {
         model->of_documents && !model->carries_in_training && model->window >= batch->length;
     bool unlearned = model->never_learns;
     if (!lh_pass_is_training(pass)) return LH_OK;
-    if (is_alone && batch->starts != NULL) LH_TRY(any_goes_on(batch, &unlearned));
+    const bool is_told = batch->starts != NULL && !lh_tape_device(lh_pass_tape(pass))->is_hollow;
+    if (is_alone && is_told) LH_TRY(any_goes_on(batch, &unlearned));
     if (!unlearned) return LH_OK;
     return lh_fail(LH_EOPTION, "the recurrence is not learned: without 'carry' a segment begins "
                                "afresh, and it is one window: give a smaller 'window', or "

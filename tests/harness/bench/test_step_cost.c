@@ -3,6 +3,7 @@
 
 #include "harness/bench/sizes_task.h"
 #include "harness/engine/plugin.h"
+#include "harness/tasks/tasks.h"
 #include "harness/train/evaluate.h"
 #include "harness/train/train_options.h"
 #include "tests/test.h"
@@ -134,6 +135,21 @@ TEST(products_of_a_pass_are_what_the_model_says) {
     check_forward("transformer", "layers=2 width=32 heads=2");
     check_forward("reformer", "layers=2 width=32 heads=2 positions=64 chunk=8 rounds=2");
     check_forward("lstm", "layers=2 width=16 hidden=16");
+}
+
+/* Whether documents begin with their windows is nothing that a step on no device can read. */
+TEST(windows_that_are_whole_documents_have_a_cost) {
+    step s;
+    lh_step_cost cost;
+    REQUIRE(
+        step_open(&s, "gpt2_recurrent", "layers=2 width=32 heads=2 window=64 context=64", "bf16"));
+    lh_options_destroy(s.task);
+    s.spec.task = &lh_recall_class;
+    REQUIRE_OK(lh_options_create("recall", lh_recall_class.options, &s.task));
+    s.spec.task_options = s.task;
+    if (CHECK_OK(lh_step_cost_count(&s.spec, &cost))) CHECK(products_of(&cost.ledger) > 0);
+    lh_step_cost_clear(&cost);
+    step_close(&s);
 }
 
 /* Three times the forward pass, but for what attention makes again. */
