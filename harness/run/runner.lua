@@ -235,13 +235,29 @@ local function say_expected(left, board, settings)
     guessed > 0 and (" (%d told by FLOPs alone: dry-run knows more)"):format(guessed) or ""))
 end
 
--- Of the runs that are left those that can begin; the others, whose trials have not all ended, wait.
-local function ready_of(left)
-  local ready, outcomes = {}, {}
-  for _, run in ipairs(left) do
-    if run.row.untuned then outcomes[run] = "waiting" else ready[#ready + 1] = run end
+-- On rank 0 why runs are not begun whose rows are not tuned.
+local function say_untuned(runs)
+  for _, run in ipairs(ranks.first and runs or {}) do
+    io.stderr:write(("%s  is not tuned: %s\n"):format(numbered(run), run.row.untuned))
   end
-  return ready, outcomes
+end
+
+-- Whether the trials of a row, or of what it starts from, have all ended and none of them well.
+local function is_hopeless(row)
+  return row.verdict == "none" or row.from ~= nil and is_hopeless(row.from.row)
+end
+
+-- Of the runs that are left those that can begin, what becomes of the others (those whose trials have
+-- not all ended wait), and whether one of them has failed.
+local function ready_of(left)
+  local ready, outcomes, hopeless = {}, {}, {}
+  for _, run in ipairs(left) do
+    local list = not run.row.untuned and ready or is_hopeless(run.row) and hopeless or nil
+    if list then list[#list + 1] = run end
+    if list ~= ready then outcomes[run] = list and "failed" or "waiting" end
+  end
+  say_untuned(hopeless)
+  return ready, outcomes, #hopeless > 0
 end
 
 -- What is not finished of a plan is run: what became of each run, and whether all were asked to
@@ -257,11 +273,12 @@ local function run_plan(runs, sweep)
   sweep.board = progress.board(not settings.number and function() return sweep.forecast:text() end
     or nil)
   if watched then say_expected(left, sweep.board, settings) end
-  local ready, outcomes = ready_of(left)
+  local ready, outcomes, has_failed = ready_of(left)
+  for _, run in ipairs(refused) do outcomes[run] = "failed" end
+  if has_failed and settings.fail_fast then return outcomes, true end
   local run_all = settings.jobs and #ready > 1 and side_by_side or in_turn
   local ended, stopped = run_all(ready, sweep, bytes)
   for run, outcome in pairs(ended) do outcomes[run] = outcome end
-  for _, run in ipairs(refused) do outcomes[run] = "failed" end
   return outcomes, stopped
 end
 
@@ -327,10 +344,8 @@ local function next_place(plans, place)
 end
 
 -- What nothing is left to wait for has failed; how many runs.
-local function say_untuned(waiting)
-  for _, run in ipairs(ranks.first and waiting or {}) do
-    io.stderr:write(("%s  is not tuned: %s\n"):format(numbered(run), run.row.untuned))
-  end
+local function give_up(waiting)
+  say_untuned(waiting)
   return #waiting
 end
 
@@ -342,7 +357,7 @@ end
 function runner.run(experiment, settings)
   if settings.number then
     local failed, interrupted, waiting = run_rows(experiment, settings)
-    return failed + say_untuned(waiting), interrupted
+    return failed + give_up(waiting), interrupted
   end
   local plans, place, interrupted, failed = plans_of(experiment, settings), 1, false, 0
   while place <= #plans and not interrupted do
@@ -350,7 +365,7 @@ function runner.run(experiment, settings)
     place = not interrupted and next_place(plans, place) or place
   end
   for _, each in ipairs(plans) do
-    failed = failed + each.failed + (interrupted and 0 or say_untuned(each.waiting))
+    failed = failed + each.failed + (interrupted and 0 or give_up(each.waiting))
   end
   return failed, interrupted
 end

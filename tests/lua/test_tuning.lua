@@ -275,6 +275,22 @@ t.test("to wait for trials is not to fail: --fail-fast goes on, rounds of halvin
   t.equal(#store.at(settings.results, "later"):rows(), 2)
 end)
 
+t.test("a row whose trials all ended without a score has failed: --fail-fast stops there", function()
+  local bench, settings = sweep("hopeless", rates), settings_in(scratch())
+  bench:row { "tail", model = slide(8), task = task, train = trained(2), from = "width 8" }
+  pretend(bench, settings, "valid_bits_per_token", { "diverged", "diverged", "diverged", 2, 1, 3 })
+  settings.fail_fast = true
+  local failed, interrupted = runner.run(bench, settings)
+  t.equal(failed, 3)
+  t.check(interrupted)
+  t.equal(#store.at(settings.results, "hopeless"):rows(), 0)
+  settings.fail_fast = false
+  failed, interrupted = runner.run(bench, settings)
+  t.equal(failed, 3)
+  t.check(not interrupted)
+  t.equal(#store.at(settings.results, "hopeless"):rows(), 2)
+end)
+
 -- ---- ranks ----
 
 t.test("what rank 0 finds of trials decides for all ranks", function()
