@@ -56,17 +56,21 @@ const void *lh_class_find(const lh_plugin_kind *kind, const char *name) {
     return NULL;
 }
 
+const char *lh_class_file(const lh_plugin_kind *kind, const char *name) {
+    for (int i = 0; i < loaded_count; ++i) {
+        if (loaded[i].kind == kind && strcmp(name_of(loaded[i].class), name) == 0)
+            return loaded[i].file;
+    }
+    return NULL;
+}
+
 /* ---- checking ---- */
 
 static const char *owner_of(const lh_plugin_kind *kind, const char *name) {
     for (int i = 0; kind->own(i) != NULL; ++i) {
         if (strcmp(name_of(kind->own(i)), name) == 0) return "longhaul itself";
     }
-    for (int i = 0; i < loaded_count; ++i) {
-        if (loaded[i].kind == kind && strcmp(name_of(loaded[i].class), name) == 0)
-            return loaded[i].file;
-    }
-    return NULL;
+    return lh_class_file(kind, name);
 }
 
 static lh_status check_name(const lh_plugin_kind *kind, const char *file, const char *name) {

@@ -21,6 +21,8 @@ typedef struct lh_plugin_kind {
 const void *lh_class_at(const lh_plugin_kind *kind, int index);
 /* NULL plus LH_EOPTION with the nearest name when unknown. */
 const void *lh_class_find(const lh_plugin_kind *kind, const char *name);
+/* The shared object that brought a class; NULL for one of this tree. */
+const char *lh_class_file(const lh_plugin_kind *kind, const char *name);
 
 /* Hears why a plug-in, which the message names, is left out. */
 typedef void lh_plugin_skipped(void *context, const char *message);

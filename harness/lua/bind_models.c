@@ -48,6 +48,7 @@ static int models(lua_State *lua) {
         lh_lua_set_text(lua, "paper", class->paper);
         lh_lua_set_text(lua, "layout", class->layout);
         lh_lua_set_integer(lua, "version", class->version);
+        lh_lua_set_text(lua, "file", lh_class_file(&lh_model_kind, class->name));
         lh_lua_set_flag(lua, "tokens", (class->abilities & LH_ABLE_TOKENS) != 0);
         lh_lua_set_flag(lua, "encodes", (class->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0);
         lh_lua_set_flag(lua, "sequential", (class->abilities & LH_IS_SEQUENTIAL) != 0);
@@ -65,7 +66,7 @@ static const char *predicted_by(const lh_model_setup *kind) {
     return kind->vocabulary > 0 ? "tokens" : NULL;
 }
 
-/* tasks() -> array of {name, summary, version, predicts = "tokens", "vectors" or nil, groups,
+/* tasks() -> array of {name, summary, version, file, predicts = "tokens", "vectors" or nil, groups,
  * options}. */
 static int tasks(lua_State *lua) {
     const lh_task_class *class = NULL;
@@ -75,6 +76,7 @@ static int tasks(lua_State *lua) {
         lh_lua_set_text(lua, "name", class->name);
         lh_lua_set_text(lua, "summary", class->summary);
         lh_lua_set_integer(lua, "version", class->version > 1 ? class->version : 1);
+        lh_lua_set_text(lua, "file", lh_class_file(&lh_task_kind, class->name));
         lh_lua_set_text(lua, "predicts", predicted_by(&class->kind));
         lh_lua_set_texts(lua, "groups", class->groups);
         lh_lua_push_tables(lua, class->options);

@@ -3,6 +3,7 @@
 local csv = require "longhaul.run.csv"
 local metrics = require "longhaul.run.metrics"
 local notes = require "longhaul.report.table_notes"
+local plugins = require "longhaul.run.plugins"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
 local results_of = require "longhaul.report.results"
@@ -266,6 +267,15 @@ local function cells_of(results, labels, column)
   return cells
 end
 
+-- That runs which are shown as the script's are by another build of a plug-in.
+local function rebuilt(results)
+  local runs = {}
+  for _, group in ipairs(results.order) do
+    if not group.other then table.move(group.done, 1, #group.done, #runs + 1, runs) end
+  end
+  return plugins.sentence(runs)
+end
+
 --- Builds a table declared by bench:table from what has been measured.
 function tables.build(experiment, options, results)
   results = results:relative_to(experiment:baseline(options))
@@ -274,7 +284,7 @@ function tables.build(experiment, options, results)
   local made = {
     name = options.name or "table", title = options.title or experiment.name, scale = results.scale,
     device = results.device, left_out = results:left_out(),
-    tuned = tuning.sentence(experiment.rows), changed = experiment.changed,
+    tuned = tuning.sentence(experiment.rows), changed = experiment.changed, rebuilt = rebuilt(results),
     source = provenance.sentence(provenance.runs_of(results)),
     several = #results.datasets > 1, columns = columns, rows = {}, paper = options.published,
     empty = empty_columns(experiment, options, results),

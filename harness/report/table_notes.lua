@@ -137,6 +137,7 @@ function notes.of(made)
   list[#list + 1] = made.source
   list[#list + 1] = made.tuned
   list[#list + 1] = views.changed_text(made.changed)
+  list[#list + 1] = made.rebuilt and made.rebuilt .. "."
   if selected and seeds > 1 then
     list[#list + 1] = "A value is that of the seed with the best validation result; in brackets "
       .. "mean ± standard deviation."

@@ -54,7 +54,7 @@ function finished.is_done(run, results)
   return record and has_weights(run.row, results, record)
 end
 
---- What the rows of its configuration say of a row's seeds: `done`, which need not be run, and
+--- What the rows of its configuration say of a row's seeds: `done`, those that need not be run, and
 --- `renew`, the ids of those for which the script has come to name another loss. `shared`: what its
 --- runs have in common (plan.of).
 function finished.seeds(shared, rows, results)
@@ -67,7 +67,7 @@ function finished.seeds(shared, rows, results)
       -- a seed may have started from another run than it would now
       local is_own = not shared.row.from or row.run_id == identity.id(setmetatable({ seed = seed }, shared))
       if is_own and has_weights(shared.row, results, row) then
-        known.done[seed] = true
+        known.done[seed] = row
         if is_old then known.renew[seed] = row.run_id end
       end
     end

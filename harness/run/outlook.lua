@@ -75,7 +75,7 @@ local function look_ahead(experiment, settings, open)
   local left, ahead, timed = {}, {}, {}
   for _, run in ipairs(identified(runs)) do
     local is_done = finished.is_done(run, results)
-    run.state = state_of(run, results, is_done)
+    run.state, run.record = state_of(run, results, is_done), results:find(run.id)
     if not is_done then
       take_off_steps(run, results)
       left[#left + 1], ahead[run.row.dataset] = run, true
@@ -90,11 +90,11 @@ local function look_ahead(experiment, settings, open)
 end
 
 --- The plan of an experiment with what is known of it before it is run: each run has `expected` or
---- `refusal` (estimate.fill) and, unless it is refused, `id` and `state`: "done", "diverged",
---- "failed", "begun" (it has a checkpoint), "weights gone" (it is run again, since others start from
---- its weights) or "new". Then the seconds that are ahead, step times included (without, where
---- settings has no_timing), and those of all runs together, which is more where they go on side by
---- side. Nothing of it is run; a probe's costs are kept in the cache folder.
+--- `refusal` (estimate.fill) and, unless it is refused, `id`, `record` (its row of runs.csv) and
+--- `state`: "done", "diverged", "failed", "begun" (it has a checkpoint), "weights gone" (it is run
+--- again, since others start from its weights) or "new". Then the seconds that are ahead, step times
+--- included (without, where settings has no_timing), and those of all runs together, which is more
+--- where they go on side by side. Nothing of it is run; a probe's costs are kept in the cache folder.
 function outlook.of(experiment, settings) return look_ahead(experiment, settings, plan.session) end
 
 --- The same without a probe: nothing is computed or kept.

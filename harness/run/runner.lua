@@ -9,6 +9,7 @@ local identity = require "longhaul.run.identity"
 local jobs = require "longhaul.run.jobs"
 local outlook = require "longhaul.run.outlook"
 local plan = require "longhaul.run.plan"
+local plugins = require "longhaul.run.plugins"
 local progress = require "longhaul.run.progress"
 local provenance = require "longhaul.run.provenance"
 local quantity = require "longhaul.run.quantity"
@@ -118,7 +119,7 @@ end
 -- rank 0 has read the results.
 local function left_of(runs, places, results, settings)
   local text = ranks.decide(function()
-    local left, known, by_configuration = {}, {}, results:by_configuration()
+    local left, done, known, by_configuration = {}, {}, {}, results:by_configuration()
     for _, i in ipairs(places) do
       local run = runs[i]
       local shared, seed = run.shared, run.seed
@@ -127,10 +128,13 @@ local function left_of(runs, places, results, settings)
       known[shared] = seeds
       if settings.force or not seeds.done[seed] then
         left[#left + 1] = i
-      elseif seeds.renew[seed] then
-        training.renew_reach(run, results, seeds.renew[seed])
+      else
+        done[#done + 1] = seeds.done[seed]
+        if seeds.renew[seed] then training.renew_reach(run, results, seeds.renew[seed]) end
       end
     end
+    local rebuilt = plugins.sentence(done)
+    if rebuilt then io.stderr:write("note: ", rebuilt, "\n") end
     return table.concat(left, " ")
   end)
   local left = {}

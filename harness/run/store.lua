@@ -29,9 +29,10 @@ end
 
 store.columns = joined(run_columns, metrics.columns(), provenance.columns, origin_columns)
 
--- What tuning chose and the loss that a row names are columns where a row has them.
+-- What tuning chose, the loss that a row names and the build of a plug-in are columns where a row has
+-- them.
 local is_own = {}
-for _, name in ipairs(joined(store.columns, metrics.names(), { "tuned", "reach" })) do
+for _, name in ipairs(joined(store.columns, metrics.names(), { "tuned", "reach", "plugin" })) do
   is_own[name] = true
 end
 

@@ -10,6 +10,7 @@ local finished = require "longhaul.run.finished"
 local identity = require "longhaul.run.identity"
 local metrics = require "longhaul.run.metrics"
 local plan = require "longhaul.run.plan"
+local plugins = require "longhaul.run.plugins"
 local provenance = require "longhaul.run.provenance"
 local quantity = require "longhaul.run.quantity"
 local ranks = require "longhaul.run.ranks"
@@ -33,6 +34,7 @@ local function new_record(run, machine)
     model_options = row.model.text, task_options = row.task.text, train_options = row.train.text,
   }
   record.tuned = row.tuned and row.tuned.text
+  record.plugin = plugins.text(row.model.name, row.task.name)
   for name, value in pairs(row.values or {}) do record[name] = value end
   for _, factor in ipairs(row.factors or {}) do
     if record[factor[1]] == nil then record[factor[1]] = factor[2] end
@@ -47,6 +49,7 @@ local function own_columns(row)
   for name in pairs(row.values or {}) do names[#names + 1] = name end
   if row.reach then names[#names + 1] = "reach" end
   if row.tuned then names[#names + 1] = "tuned" end
+  if plugins.text(row.model.name, row.task.name) then names[#names + 1] = "plugin" end
   return names
 end
 

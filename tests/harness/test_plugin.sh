@@ -106,6 +106,40 @@ first=$(versioned 0)
 succeeds "a task's first version is that of runs without one" "${first:-no run}" versioned 1
 next=$(versioned 2)
 succeeds "runs of its next version are others" "another" bash -c "[ -n '$first' ] && [ '${next:-$first}' != '$first' ] && echo another"
+
+# A rebuild keeps the name of runs, which say by which build they are; the next version gives them another.
+cat >"$scratch/built.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "built"
+local books = lh.data.text { "generate:books", documents = 20, document_bytes = 2000, tokens = "bytes" }
+local task = lh.tasks.language_model { books, segment = 32, batch = 2, evaluate_batches = 2 }
+for _, name in ipairs { "mine", "lstm" } do
+  bench:row { name, model = lh.models[name] { width = 8 }, task = task, train = lh.train { steps = 3, warmup = 1 }, seeds = 2 }
+end
+bench:table { columns = { "bits_per_byte" } }
+return bench
+LUA
+# built FOLDER COMMAND WORD...: with the plug-ins of a folder
+built() { (cd "$scratch" && LONGHAUL_PLUGINS=$scratch/$1 "$LONGHAUL_BIN" "$2" built.lua --scale smoke --results built "${@:3}" 2>&1); }
+mkdir "$scratch/rebuilt" "$scratch/raised"
+sed 's/1e-6/1e-1/' "$scratch/mine/mine.c" >"$scratch/changed.c"
+sed 's/.version = 1/.version = 2/' "$scratch/changed.c" >"$scratch/raised.c"
+build changed.c rebuilt/mine.so && build raised.c raised/mine.so
+succeeds "rows of a plug-in are run" "[4/4]" built good run --no-timing
+quietly 1 "without a word on builds" bash -c "$(declare -f built); scratch=$scratch LONGHAUL_BIN=$LONGHAUL_BIN; built good dry-run | grep build"
+column=$("$LONGHAUL_BIN" query seed=1 --results "$scratch/built" --columns row,plugin --csv 2>&1)
+succeeds "a run names the build of its plug-in alone" "mine,mine.so " echo "$column"
+quietly 0 "which others have not" grep -qx 'lstm,' <<<"$column"
+for command in dry-run table "run --no-timing"; do
+    # shellcheck disable=SC2086
+    succeeds "${command%% *} tells of another build" "2 runs by another build of mine.so: raise its .version" built rebuilt $command
+done
+succeeds "whose runs are done" "4 runs, 4 done" built rebuilt dry-run
+succeeds "unless its version is another" "4 runs, 2 done" built raised dry-run
+quietly 1 "of which there are no others" bash -c "$(declare -f built); scratch=$scratch LONGHAUL_BIN=$LONGHAUL_BIN; built raised table | grep 'another build'"
+succeeds "or they are run again" "[4/4]" built rebuilt run --no-timing --force
+quietly 1 "and are by this build then" bash -c "$(declare -f built); scratch=$scratch LONGHAUL_BIN=$LONGHAUL_BIN; built rebuilt dry-run | grep 'another build'"
+
 succeeds "a corpus outside of the tree is read" "diary: bits_per_token" made diary data
 fails 1 "data that no plug-in has are named" "no corpus 'diaryy' (did you mean 'diary'?)" env LONGHAUL_PLUGINS="$scratch/diary" \
     "$LONGHAUL_BIN" train --model lstm --task-options 'name=plugin:diaryy segment=32 batch=2'

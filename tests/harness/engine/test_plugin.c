@@ -42,6 +42,8 @@ TEST(the_models_of_a_folder_are_found_by_name_once) {
     }
     const lh_model_class *bigram = lh_model_class_find("bigram");
     REQUIRE(bigram != NULL && lh_model_class_find("outside_slide") != NULL);
+    CHECK_CONTAINS(lh_class_file(&lh_model_kind, "bigram"), "/bigram.so");
+    CHECK(lh_class_file(&lh_model_kind, "brt") == NULL);
     CHECK_STR(bigram->paper, "Shannon 1948");
     CHECK(bigram->forward != NULL && bigram->check == NULL);
     CHECK_EQ_INT(heard.count, 0);

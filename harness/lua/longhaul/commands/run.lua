@@ -10,6 +10,7 @@ local identity = require "longhaul.run.identity"
 local outlook = require "longhaul.run.outlook"
 local overrides = require "longhaul.overrides"
 local plan = require "longhaul.run.plan"
+local plugins = require "longhaul.run.plugins"
 local progress = require "longhaul.run.progress"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
@@ -254,8 +255,8 @@ local function add_memory(run, settings, all)
   all.refused[text] = true
 end
 
--- Shows a plan; adds to `all`: runs, those that are over, seconds ahead, the most bytes, those refused, those
--- too large (refusals), and how many are known by what.
+-- Shows a plan; adds to `all`: runs, those that are over and their records, seconds ahead, the most bytes,
+-- those refused, those too large (refusals), and how many are known by what.
 local function show_plan(experiment, settings, all)
   experiment:baselines()
   local runs, seconds = outlook.of(experiment, settings)
@@ -267,6 +268,7 @@ local function show_plan(experiment, settings, all)
       show_run(run)
       local is_over = finished.is_over(run.state)
       all.runs, all.over = all.runs + 1, all.over + (is_over and 1 or 0)
+      if is_over then table.insert(all.records, run.record) end
       add_memory(run, settings, all)
       all.by[run.expected.by] = (all.by[run.expected.by] or 0) + 1
       all.load = math.max(all.load, not is_over and run.expected.load or 0)
@@ -297,6 +299,8 @@ local function show_total(all, settings, machine)
   if all.load > 0 then
     print(("others used %.1f processors while rows were tried: on the idle machine it is less"):format(all.load))
   end
+  local rebuilt = plugins.sentence(all.records)
+  if rebuilt then fold.print("note: " .. rebuilt) end
   for _, texts in ipairs { plan.refusals(all.refused_runs), all.refusals } do
     for _, text in ipairs(texts) do fold.print("refused: " .. text) end
   end
@@ -314,7 +318,7 @@ local function dry_run(values, rest)
   local experiment, settings = load_script(values, rest)
   settings.jobs = jobs_of(values)
   local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refused_runs = {}, refusals = {}, refused = {}, by = {},
-    load = 0, unknown = 0 }
+    load = 0, unknown = 0, records = {} }
   show_plans(experiment, settings, all)
   show_total(all, settings, core.machine())
   return #all.refusals + #all.refused_runs > 0 and command.failed or command.ok

@@ -48,6 +48,7 @@ const lh_model_class lh_model_NAME = {
     .name = "NAME",
     .summary = "one line",
     .paper = "Author et al. year, arXiv:number",
+    /* raised when the model computes something else: runs of before are stale then */
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS,
     .options = options,

@@ -1,0 +1,53 @@
+-- Which build of a plug-in a run is of: the shared object that its model or task came from, by a
+-- digest of the file. A run is what it is called by the version that its class states; a rebuild
+-- discards nothing, but who reads runs of several builds hears of it.
+local core = require "longhaul.core"
+
+local plugins = {}
+
+local function files_of(classes)
+  local files = {}
+  for _, class in ipairs(classes) do files[class.name] = class.file end
+  return files
+end
+
+local model_files, task_files = files_of(core.models()), files_of(core.tasks())
+
+-- By path, of the file as it was when it was first asked for: that is what was loaded.
+local builds = {}
+
+local function build_of(path)
+  builds[path] = builds[path] or ("%s %s"):format(path:match "[^/]*$", core.file_digest(path))
+  return builds[path]
+end
+
+--- What the column `plugin` says of a model and a task by name, "glru.so 0123456789abcdef", of two
+--- files both; nil where both are longhaul's own.
+function plugins.text(model, task)
+  local of_model, of_task = model_files[model], task_files[task]
+  if not of_model and not of_task then return nil end
+  local texts = { of_model and build_of(of_model) }
+  if of_task and of_task ~= of_model then texts[#texts + 1] = build_of(of_task) end
+  return table.concat(texts, ", ")
+end
+
+-- "glru.so, steps.so"
+local function names_of(text) return (text:gsub(" %x+%f[,\0]", "")) end
+
+--- Which of the runs, rows of runs.csv, are by other builds than are loaded: a sentence, or nil. Older
+--- ones do not say.
+function plugins.sentence(runs)
+  local count, names, seen = 0, {}, {}
+  for _, run in ipairs(runs) do
+    local now, was = plugins.text(run.class, run.task), run.plugin or ""
+    if now and was ~= "" and was ~= now then
+      local name = names_of(now)
+      count, names[#names + 1], seen[name] = count + 1, not seen[name] and name or nil, true
+    end
+  end
+  if count == 0 then return nil end
+  return ("%d run%s by another build of %s: raise its .version where it computes something else now, "
+    .. "or --force"):format(count, count == 1 and "" or "s", table.concat(names, ", "))
+end
+
+return plugins
