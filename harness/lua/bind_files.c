@@ -28,15 +28,6 @@ static int read_file(lua_State *lua) {
     return 1;
 }
 
-static lh_status write_atomic(const char *path, const char *text, size_t bytes) {
-    lh_atomic_file *file = NULL;
-    LH_TRY(lh_atomic_file_open(path, &file));
-    const lh_status status = lh_atomic_file_write(file, text, bytes);
-    if (status == LH_OK) return lh_atomic_file_commit(file);
-    lh_atomic_file_abandon(file);
-    return status;
-}
-
 /* check_writable(path): fails as write_file would, before the work that is to be written. */
 static int check_writable(lua_State *lua) {
     lh_atomic_file *file = NULL;
@@ -49,7 +40,7 @@ static int check_writable(lua_State *lua) {
 static int write_file(lua_State *lua) {
     size_t bytes = 0;
     const char *text = luaL_checklstring(lua, 2, &bytes);
-    lh_lua_check(lua, write_atomic(luaL_checkstring(lua, 1), text, bytes));
+    lh_lua_check(lua, lh_atomic_file_put(luaL_checkstring(lua, 1), text, bytes));
     return 0;
 }
 
