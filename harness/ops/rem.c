@@ -41,16 +41,6 @@ static lh_status list_gradient(lh_gradient *gradient, real **data, lh_write *wri
     return gradient != NULL ? lh_gradient_write_real(gradient, data, write) : LH_OK;
 }
 
-/* The gradient of head vectors, laid out as they are. */
-static lh_status heads_gradient(const lh_tensor *x, lh_gradient *gradient, lh_heads *to,
-                                lh_write *write) {
-    if (gradient == NULL) return LH_OK;
-    lh_act act = {.data = NULL};
-    LH_TRY(lh_gradient_write(gradient, &act, write));
-    *to = lh_heads_at(x, act);
-    return LH_OK;
-}
-
 static lh_status encode_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *const *t = node->saved;
     const lh_tensor *attended = t[ATTENDED];
@@ -59,16 +49,16 @@ static lh_status encode_backward(lh_tape *tape, lh_node *node) {
         .attention = lh_heads_of(attended),
         .dout = lh_heads_at(attended, lh_gradient_read(node->output[0])),
     };
-    LH_TRY(
-        heads_gradient(attended, node->input[ATTENDED], &args.dattention, &args.dattention_write));
+    LH_TRY(lh_gradient_write_heads(node->input[ATTENDED], attended, &args.dattention,
+                                   &args.dattention_write));
     LH_TRY(list_gradient(node->input[ETA], &args.deta, &args.deta_write));
     LH_TRY(list_gradient(node->input[NU], &args.dnu, &args.dnu_write));
     LH_TRY(list_gradient(node->input[THETA], &args.dtheta, &args.dtheta_write));
     LH_TRY(list_gradient(node->input[MU], &args.dmu, &args.dmu_write));
     for (int i = 0; i < args.spec.source_count; ++i) {
         lh_key_source *source = &args.spec.source[i];
-        LH_TRY(heads_gradient(t[FIRST_VALUE + i], node->input[FIRST_VALUE + i], &source->dv,
-                              &source->write));
+        LH_TRY(lh_gradient_write_heads(node->input[FIRST_VALUE + i], t[FIRST_VALUE + i],
+                                       &source->dv, &source->write));
     }
     return LH_RUN_W(lh_tape_pool(tape), rem_backward, &args);
 }
