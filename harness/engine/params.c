@@ -265,6 +265,10 @@ lh_tensor *lh_params_get(const lh_params *params, int index) {
     return index >= 0 && index < params->count ? params->item[index].value : NULL;
 }
 
+int64_t lh_params_offset(const lh_params *params, int index) {
+    return index < params->count ? params->offset[index] : params->extent;
+}
+
 lh_tensor *lh_params_values(const lh_params *params) {
     return params->values;
 }

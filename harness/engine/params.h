@@ -76,6 +76,8 @@ lh_status lh_params_allocate(lh_params *params, lh_pool *pool);
 /* Draws initial values: parameter i from (seed, LH_STREAM_INIT, 0, i). */
 lh_status lh_params_initialize(lh_params *params, uint64_t seed);
 lh_tensor *lh_params_get(const lh_params *params, int index);
+/* The element of the flat blocks where parameter `index` begins; of the count: where they end. */
+int64_t lh_params_offset(const lh_params *params, int index);
 /* Gives a parameter's tensor with a gradient on other flat blocks, both at element `offset`. */
 lh_status lh_param_view(const lh_param *param, const lh_tensor *values, const lh_tensor *gradients,
                         int64_t offset, lh_tensor **out);

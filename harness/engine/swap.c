@@ -231,24 +231,18 @@ int64_t lh_swap_resting_bytes(const lh_swap *swap) {
     return bytes;
 }
 
-/* Element where parameter `index` begins at home, or the end. */
-static int64_t offset_of(const lh_params *home, int index) {
-    return index < lh_params_count(home) ? lh_params_get(home, index)->offset
-                                         : lh_tensor_count(lh_params_values(home));
-}
-
 /* The group of parameters [first, end). */
 static lh_status open_group(lh_swap *swap, int first, int end, lh_pool *pool) {
     const lh_params *home = swap->home;
     group *g = &swap->group[swap->group_count++];
-    g->offset = offset_of(home, first);
+    g->offset = lh_params_offset(home, first);
     g->stays = lh_params_at(home, first)->group == 0;
-    const int64_t extent = offset_of(home, end) - g->offset;
+    const int64_t extent = lh_params_offset(home, end) - g->offset;
     LH_TRY(lh_tensor_create(pool, LH_REAL, 1, &extent, &g->values));
     LH_TRY(lh_tensor_create(pool, LH_REAL, 1, &extent, &g->gradients));
     for (int i = first; i < end; ++i)
         LH_TRY(lh_param_view(lh_params_at(home, i), g->values, g->gradients,
-                             offset_of(home, i) - g->offset, &swap->param[i]));
+                             lh_params_offset(home, i) - g->offset, &swap->param[i]));
     if (g->stays) return LH_OK;
     lh_storage_evict(g->values->pool, g->values->storage);
     lh_storage_evict(g->gradients->pool, g->gradients->storage);

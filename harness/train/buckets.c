@@ -12,17 +12,12 @@ static int64_t default_size(int64_t elements) {
     return part > MOST ? MOST : part;
 }
 
-/* Where parameter `index` begins in the flat block. */
-static int64_t offset_of(const lh_params *params, int index) {
-    return lh_tensor_real(lh_params_get(params, index)) - lh_tensor_real(lh_params_values(params));
-}
-
 /* Cuts the block from its end. The padding behind a parameter goes with it. */
 static void cut(lh_buckets *buckets, int64_t least) {
     int64_t end = lh_tensor_count(lh_params_gradients(buckets->params));
     lh_bucket open = {0};
     for (int i = lh_params_count(buckets->params) - 1; i >= 0; --i) {
-        open.first = offset_of(buckets->params, i);
+        open.first = lh_params_offset(buckets->params, i);
         open.count = end - open.first;
         open.parameters += 1;
         if (open.count < least && i > 0) continue;

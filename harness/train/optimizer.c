@@ -93,11 +93,6 @@ static lh_status create_adafactor(lh_optimizer *optimizer) {
     return LH_OK;
 }
 
-/* Where parameter `index` begins in the flat vectors. */
-static int64_t flat_offset(const lh_params *params, int index) {
-    return lh_tensor_real(lh_params_get(params, index)) - lh_tensor_real(lh_params_values(params));
-}
-
 /* Cuts the flat vectors into runs of equal weight decay; padding goes with the run before it. */
 static lh_status create_runs(lh_optimizer *optimizer) {
     const lh_params *params = optimizer->params;
@@ -111,7 +106,7 @@ static lh_status create_runs(lh_optimizer *optimizer) {
         if (optimizer->run_count > 0 && !(last->weight_decay < decay) &&
             !(last->weight_decay > decay))
             continue;
-        const int64_t first = optimizer->run_count > 0 ? flat_offset(params, i) : 0;
+        const int64_t first = optimizer->run_count > 0 ? lh_params_offset(params, i) : 0;
         if (optimizer->run_count > 0) last->count = first - last->first;
         optimizer->run[optimizer->run_count++] = (flat_run){first, total - first, decay};
     }
@@ -269,7 +264,7 @@ static lh_status update_adam_run(lh_optimizer *optimizer, const flat_run *run, c
 static lh_adafactor_args adafactor_args(const lh_optimizer *optimizer, int index,
                                         const real *factor) {
     const adafactor_slot *slot = &optimizer->slot[index];
-    const int64_t first = flat_offset(optimizer->params, index);
+    const int64_t first = lh_params_offset(optimizer->params, index);
     const double clip = optimizer->spec.update_clip;
     return (lh_adafactor_args){.outer = slot->factoring.outer,
                                .rows = slot->factoring.rows,

@@ -91,6 +91,10 @@ TEST(values_are_given_or_drawn_and_views_share_them) {
         CHECK_NEAR(lh_tensor_real(lh_params_get(params, 0))[i], 0.5, 0);
     for (int i = 0; i < 5; ++i)
         CHECK_NEAR(lh_tensor_real(lh_params_get(params, 1))[i], 1 + i, 0);
+    for (int i = 0; i < 2; ++i)
+        CHECK(lh_tensor_real(lh_params_get(params, i)) ==
+              lh_tensor_real(lh_params_values(params)) + lh_params_offset(params, i));
+    CHECK_EQ_INT(lh_params_offset(params, 2), lh_tensor_count(lh_params_values(params)));
     REQUIRE_OK(lh_param_view(lh_params_at(params, 1), lh_params_values(params),
                              lh_params_gradients(params), 0, &view));
     CHECK(lh_tensor_real(view) == lh_tensor_real(lh_params_values(params)));
