@@ -3,21 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "datasets/text/vocabulary.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void write_file(const char *folder, const char *name, const void *data, size_t size) {
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *stream = fopen(path, "wb");
-    if (stream == NULL) abort();
-    (void)fwrite(data, 1, size, stream);
-    (void)fclose(stream);
-}
+#include "tests/fuzz/scratch.h"
 
 /* The tokens of the committed vocabulary, read once. */
 static size_t good_tokens(const char **text) {
@@ -47,25 +35,18 @@ static void round_trip(const lh_tokenizer *tokenizer) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char folder[64], name[80], path[128];
+    char name[160];
     const char *tokens = NULL;
     if (size == 0) return 0;
-    (void)snprintf(folder, sizeof folder, "/tmp/longhaul-fuzz-bpe-%ld", (long)getpid());
-    (void)mkdir(folder, 0777);
     const bool merges = data[0] % 2 == 1;
     const size_t good = good_tokens(&tokens);
-    write_file(folder, "vocab.json", merges ? (const void *)tokens : data + 1,
-               merges ? good : size - 1);
-    write_file(folder, "merges.txt", data + 1, merges ? size - 1 : 0);
-    (void)snprintf(name, sizeof name, "bpe:%s", folder);
+    (void)scratch_write("vocab.json", merges ? (const void *)tokens : data + 1,
+                        merges ? good : size - 1);
+    (void)scratch_write("merges.txt", data + 1, merges ? size - 1 : 0);
+    (void)snprintf(name, sizeof name, "bpe:%s", scratch_path("."));
     lh_tokenizer *tokenizer = NULL;
     if (lh_tokenizer_open(name, &tokenizer) == LH_OK) round_trip(tokenizer);
     lh_tokenizer_destroy(tokenizer);
     lh_error_clear();
-    for (int file = 0; file < 2; ++file) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, file ? "merges.txt" : "vocab.json");
-        (void)unlink(path);
-    }
-    (void)rmdir(folder);
     return 0;
 }

@@ -1,12 +1,8 @@
 /* Any bytes as a file of JSON lines: refused with a message, or all its documents are there. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "datasets/text/corpus.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/scratch.h"
 
 static lh_status open_folder(const char *folder, lh_corpus **out) {
     lh_corpus_config config;
@@ -26,19 +22,10 @@ static void read_all(lh_corpus *corpus) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char folder[64], path[96];
-    (void)snprintf(folder, sizeof folder, "/tmp/longhaul-fuzz-lines-%ld", (long)getpid());
-    (void)snprintf(path, sizeof path, "%s/train.jsonl", folder);
-    (void)mkdir(folder, 0777);
-    FILE *stream = fopen(path, "wb");
-    if (stream == NULL) abort();
-    (void)fwrite(data, 1, size, stream);
-    (void)fclose(stream);
     lh_corpus *corpus = NULL;
-    if (open_folder(folder, &corpus) == LH_OK) read_all(corpus);
+    (void)scratch_write("train.jsonl", data, size);
+    if (open_folder(scratch_path("."), &corpus) == LH_OK) read_all(corpus);
     lh_corpus_destroy(corpus);
     lh_error_clear();
-    (void)unlink(path);
-    (void)rmdir(folder);
     return 0;
 }

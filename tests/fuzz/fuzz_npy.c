@@ -1,19 +1,11 @@
 /* Any bytes as an array file: refused with a message, or all its elements are there. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "harness/engine/npy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/longhaul-fuzz-npy-%ld", (long)getpid());
-    FILE *stream = fopen(path, "wb");
-    if (stream == NULL) abort();
-    fwrite(data, 1, size, stream);
-    fclose(stream);
+    const char *path = scratch_write("array.npy", data, size);
     lh_npy array = {0};
     if (lh_npy_read(path, &array) == LH_OK) {
         if ((array.reals == NULL) == (array.integers == NULL)) abort();
@@ -27,6 +19,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (layout.offset < 10 || layout.offset + layout.count > (int64_t)size) abort();
     }
     lh_error_clear();
-    unlink(path);
     return 0;
 }

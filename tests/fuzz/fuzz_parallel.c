@@ -3,21 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "datasets/text/parallel_text.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void write_file(const char *folder, const char *name, const uint8_t *data, size_t size) {
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *stream = fopen(path, "wb");
-    if (stream == NULL) abort();
-    (void)fwrite(data, 1, size, stream);
-    (void)fclose(stream);
-}
+#include "tests/fuzz/scratch.h"
 
 static lh_status open_folder(const char *folder, lh_parallel **out) {
     lh_parallel_config config;
@@ -44,25 +32,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const uint8_t *zero = size > 0 ? memchr(data, 0, size) : NULL;
     const size_t source = zero != NULL ? (size_t)(zero - data) : size;
     const size_t target = zero != NULL ? size - source - 1 : 0;
-    char folder[64], name[32], path[128];
-    (void)snprintf(folder, sizeof folder, "/tmp/longhaul-fuzz-parallel-%ld", (long)getpid());
-    (void)mkdir(folder, 0777);
+    char name[32];
     for (int i = 0; i < 3; ++i) {
         (void)snprintf(name, sizeof name, "%s.en", names[i]);
-        write_file(folder, name, data, source);
+        (void)scratch_write(name, data, source);
         (void)snprintf(name, sizeof name, "%s.de", names[i]);
-        write_file(folder, name, zero != NULL ? zero + 1 : data, target);
+        (void)scratch_write(name, zero != NULL ? zero + 1 : data, target);
     }
     lh_parallel *parallel = NULL;
-    const lh_status status = open_folder(folder, &parallel);
+    const lh_status status = open_folder(scratch_path("."), &parallel);
     if (status == LH_OK) check_pairs(parallel);
     if (status != LH_OK && lh_error_get()->message[0] == '\0') abort();
     lh_parallel_destroy(parallel);
     lh_error_clear();
-    for (int i = 0; i < 6; ++i) {
-        (void)snprintf(path, sizeof path, "%s/%s.%s", folder, names[i / 2], i % 2 ? "de" : "en");
-        (void)unlink(path);
-    }
-    (void)rmdir(folder);
     return 0;
 }

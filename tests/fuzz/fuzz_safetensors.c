@@ -1,11 +1,8 @@
 /* Any bytes as a weight file: refused with a message, or every tensor can be read. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "harness/engine/safetensors.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/scratch.h"
 
 static void read_all(const lh_safetensors *file) {
     for (int i = 0; i < lh_safetensors_count(file); i++) {
@@ -19,18 +16,12 @@ static void read_all(const lh_safetensors *file) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/longhaul-fuzz-safetensors-%ld", (long)getpid());
-    FILE *stream = fopen(path, "wb");
-    if (stream == NULL) abort();
-    fwrite(data, 1, size, stream);
-    fclose(stream);
+    const char *path = scratch_write("weights.safetensors", data, size);
     lh_safetensors *file = NULL;
     const lh_status status = lh_safetensors_open(path, &file);
     if ((status == LH_OK) != (file != NULL)) abort();
     if (status == LH_OK) read_all(file);
     lh_safetensors_close(file);
     lh_error_clear();
-    unlink(path);
     return 0;
 }

@@ -1,11 +1,9 @@
 /* Any bytes as a vocabulary of subwords: refused with a message, or what it encodes it decodes. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "datasets/text/vocabulary.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/scratch.h"
 
 static void encode(const lh_tokenizer *tokenizer, const char *text, size_t bytes) {
     int32_t *tokens = NULL;
@@ -22,13 +20,8 @@ static void encode(const lh_tokenizer *tokenizer, const char *text, size_t bytes
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char text[] = "The 1st_\\ \xc3\xbc, 5;";
-    char path[64], name[96];
-    (void)snprintf(path, sizeof path, "/tmp/longhaul-fuzz-%ld.subwords", (long)getpid());
-    (void)snprintf(name, sizeof name, "subwords:%s", path);
-    FILE *stream = fopen(path, "wb");
-    if (stream == NULL) abort();
-    (void)fwrite(data, 1, size, stream);
-    (void)fclose(stream);
+    char name[160];
+    (void)snprintf(name, sizeof name, "subwords:%s", scratch_write("fuzz.subwords", data, size));
     lh_tokenizer *tokenizer = NULL;
     if (lh_tokenizer_open(name, &tokenizer) == LH_OK) {
         encode(tokenizer, text, sizeof text - 1);
@@ -38,6 +31,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     lh_tokenizer_destroy(tokenizer);
     lh_error_clear();
-    (void)unlink(path);
     return 0;
 }
