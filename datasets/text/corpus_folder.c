@@ -76,8 +76,8 @@ int lh_corpus_named_split(const char *path) {
 static lh_status refuse_unnamed(const char *path) {
     return lh_fail(LH_EFORMAT,
                    "%s: some files here are called after a split (train.jsonl, valid-00.txt, "
-                   "wiki.test.tokens), others are not: move those away, or all into folders "
-                   "train/, valid/ and test/, as `longhaul data import` does by a hash",
+                   "wiki.test.tokens), others are not: move those away, or every file into one of "
+                   "the folders train/, valid/ and test/",
                    path);
 }
 
@@ -173,32 +173,49 @@ lh_status lh_corpus_read_only(lh_corpus *corpus, const char *name, const char *p
 
 static const char no_test[] = "no test split: the validation split is read in its place";
 
-/* Walks the folder of that name, if there is one, into a split; *any says whether there is. */
+static bool has_folder(const char *folder, const char *name) {
+    char *path = lh_format("%s/%s", folder, name);
+    const bool is_there = path != NULL && lh_is_folder(path);
+    free(path);
+    return is_there;
+}
+
+/* A folder dev/ among sources is no split, as long as none of the plain names is there. */
+const char *lh_corpus_split_folder(const char *folder, lh_split split) {
+    static const char *const validation[] = {"validation", "val", "dev"};
+    const bool parted =
+        has_folder(folder, "train") || has_folder(folder, "valid") || has_folder(folder, "test");
+    if (!parted) return NULL;
+    if (has_folder(folder, lh_split_names[split])) return lh_split_names[split];
+    for (size_t i = 0; split == LH_VALID && i < sizeof validation / sizeof validation[0]; ++i)
+        if (has_folder(folder, validation[i])) return validation[i];
+    return NULL;
+}
+
+/* Walks folder/<name> into a split, unless there is none: NULL. */
 static lh_status read_split(lh_corpus *corpus, const char *field, const char *folder,
-                            const char *name, lh_split split, bool *any) {
+                            const char *name, lh_split split) {
+    if (name == NULL) return LH_OK;
     char *path = lh_format("%s/%s", folder, name);
     if (path == NULL) return LH_EMEMORY;
-    lh_status status = LH_OK;
-    *any = lh_is_folder(path);
-    if (*any) {
-        walk w = {
-            .corpus = corpus, .field = field, .root = path, .split = (int)split, .only = NONE};
-        status = walk_folder(&w, path, 0);
-    }
+    walk w = {.corpus = corpus, .field = field, .root = path, .split = (int)split, .only = NONE};
+    const lh_status status = walk_folder(&w, path, 0);
     free(path);
     return status;
 }
 
 /* Folders called train, valid and test; *any says whether there is one. */
 static lh_status read_splits(lh_corpus *corpus, const char *field, const char *folder, bool *any) {
-    bool train = false, valid = false, test = false;
-    LH_TRY(read_split(corpus, field, folder, "train", LH_TRAIN, &train));
-    LH_TRY(read_split(corpus, field, folder, "valid", LH_VALID, &valid));
-    LH_TRY(read_split(corpus, field, folder, "test", LH_TEST, &test));
-    *any = train || valid || test;
-    if (test || !valid) return LH_OK;
+    const char *name[LH_SPLITS];
+    *any = false;
+    for (int s = 0; s < LH_SPLITS; ++s) {
+        name[s] = lh_corpus_split_folder(folder, (lh_split)s);
+        *any = *any || name[s] != NULL;
+        LH_TRY(read_split(corpus, field, folder, name[s], (lh_split)s));
+    }
+    if (name[LH_TEST] != NULL || name[LH_VALID] == NULL) return LH_OK;
     LH_TRY(lh_corpus_add_note(corpus, no_test));
-    return read_split(corpus, field, folder, "valid", LH_TEST, &valid);
+    return read_split(corpus, field, folder, name[LH_VALID], LH_TEST);
 }
 
 /* Files are of the splits that they are called after where these are two or more: a

@@ -4,7 +4,8 @@
 
 #include "datasets/text/document_store.h"
 
-/* train/, valid/ and test/ with one document a file (searched recursively, sorted by name, unpacked
+/* train/, valid/ (or validation/, val/, dev/) and test/, and nothing beside them, with one document
+ * a file (searched recursively, sorted by name, unpacked
  * where it ends in ".gz"), or files called after two splits or more in whatever folder, of one or
  * of several pieces (train-00000-of-00002.jsonl, test-00.txt, wiki.valid.tokens); without such
  * folders or files those of `folder` are split 90 / 5 / 5 by a hash of their names, and a single
@@ -13,6 +14,10 @@
  * keeps them in. Fails: LH_EIO, LH_EFORMAT where some files have a split's name and others have
  * not, and as lh_corpus_read_lines. */
 lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char *folder);
+
+/* The folder of a split in `folder`, "valid" or in its absence "validation", "val" or "dev"; NULL
+ * where there is none, and where `folder` has neither train/ nor valid/ nor test/. */
+const char *lh_corpus_split_folder(const char *folder, lh_split split);
 
 /* The split that a file is called after, in whatever folder: "train.jsonl", "test-00.txt",
  * "wiki.valid.tokens" and the like; -1: none. */

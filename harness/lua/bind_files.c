@@ -173,6 +173,20 @@ static int named_split(lua_State *lua) {
     return 1;
 }
 
+/* split_folders(folder) -> the folders in it that are splits, by name: { train = "train", dev =
+ * "valid" }. */
+static int split_folders(lua_State *lua) {
+    const char *folder = luaL_checkstring(lua, 1);
+    lua_newtable(lua);
+    for (int s = 0; s < LH_SPLITS; ++s) {
+        const char *name = lh_corpus_split_folder(folder, (lh_split)s);
+        if (name == NULL) continue;
+        lua_pushstring(lua, lh_split_names[s]);
+        lua_setfield(lua, -2, name);
+    }
+    return 1;
+}
+
 /* file_identity(path) -> text that all paths of a file or a folder share; nil where there is none.
  */
 static int file_identity(lua_State *lua) {
@@ -320,14 +334,26 @@ static int file_digest(lua_State *lua) {
     return 1;
 }
 
-const luaL_Reg lh_lua_files[] = {{"check_writable", check_writable}, {"read_file", read_file},
-                                 {"write_file", write_file},         {"begin_file", begin_file},
-                                 {"sweep_folder", sweep_folder},     {"exists", exists},
-                                 {"file_size", file_size},           {"file_stamp", file_stamp},
-                                 {"is_folder", is_folder},           {"make_folder", make_folder},
-                                 {"list_folder", list_folder},       {"remove_file", remove_file},
-                                 {"file_identity", file_identity},   {"named_split", named_split},
-                                 {"json_lines", json_lines},         {"data_folders", data_folders},
-                                 {"cache_folder", cache_folder},     {"lock", lock},
-                                 {"is_locked", is_locked},           {"hash", hash},
-                                 {"file_digest", file_digest},       {NULL, NULL}};
+const luaL_Reg lh_lua_files[] = {{"check_writable", check_writable},
+                                 {"read_file", read_file},
+                                 {"write_file", write_file},
+                                 {"begin_file", begin_file},
+                                 {"sweep_folder", sweep_folder},
+                                 {"exists", exists},
+                                 {"file_size", file_size},
+                                 {"file_stamp", file_stamp},
+                                 {"is_folder", is_folder},
+                                 {"make_folder", make_folder},
+                                 {"list_folder", list_folder},
+                                 {"remove_file", remove_file},
+                                 {"file_identity", file_identity},
+                                 {"named_split", named_split},
+                                 {"json_lines", json_lines},
+                                 {"data_folders", data_folders},
+                                 {"cache_folder", cache_folder},
+                                 {"lock", lock},
+                                 {"is_locked", is_locked},
+                                 {"hash", hash},
+                                 {"file_digest", file_digest},
+                                 {"split_folders", split_folders},
+                                 {NULL, NULL}};

@@ -3,6 +3,7 @@
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
 local quantity = require "longhaul.run.quantity"
+local by_hash = require("longhaul.run.splits").by_hash
 
 local catalogues = {}
 
@@ -69,7 +70,7 @@ local function gather(folder)
   local function add(message, translation)
     if seen[message] then return end
     seen[message] = true
-    table.insert(splits[data.split_of(message)], { message, translation })
+    table.insert(splits[by_hash(message)], { message, translation })
   end
   for _, file in ipairs(core.list_folder(folder)) do
     local entries, header

@@ -4,6 +4,7 @@ local core = require "longhaul.core"
 local fold = require "longhaul.run.fold"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
+local splits = require "longhaul.run.splits"
 
 local data = {}
 
@@ -366,12 +367,6 @@ local function walk(folder, visit, seen)
   end
 end
 
---- The split of what has a name, or is a text: 90 of 100 train, 5 validate, 5 test, by a hash.
-function data.split_of(name)
-  local part = tonumber(core.hash(name):sub(1, 8), 16) % 100
-  return part < 90 and "train" or part < 95 and "valid" or "test"
-end
-
 local function is_lines(path) return path:match("%.jsonl$") or path:match("%.jsonl%.gz$") end
 
 -- Different paths give different names. What is copied as text is no JSON lines, whatever it was
@@ -397,6 +392,7 @@ end
 -- when they are read. Nothing is copied before every line has been read.
 local function import_lines(paths, from, target)
   local bytes, documents = 0, 0
+  splits.check_lines(paths, from)
   for _, path in ipairs(paths) do documents = documents + core.json_lines(path) end
   for _, path in ipairs(paths) do
     local place = target .. "/" .. below(from, path)
@@ -426,28 +422,9 @@ local function documents_of(paths, from, joined)
   return documents, order, left_out
 end
 
-local split_folders = { train = "train", valid = "valid", test = "test" }
-
--- The split that a document's name says: the folder in which it lies, or what it is called after.
-local function said_split(name)
-  return split_folders[name:match "^(%a+)/" or name] or core.named_split(name)
-end
-
--- Splits by name where all documents say one, and two or more are said, as a folder is read in its place; else by
--- hash: a tree of sources may have a folder test/.
-local function splits_of(names)
-  local said, count = {}, 0
-  for _, name in ipairs(names) do
-    local split = said_split(name)
-    if not split then return data.split_of end
-    if not said[split] then said[split], count = true, count + 1 end
-  end
-  return count > 1 and said_split or data.split_of
-end
-
 local function import_texts(paths, from, target, joined)
   local documents, order, left_out = documents_of(paths, from, joined)
-  local split_of, written, bytes = splits_of(order), 0, 0
+  local split_of, written, bytes = splits.of(order, from, joined), 0, 0
   for _, name in ipairs(order) do
     local texts = {}
     for i, path in ipairs(documents[name]) do texts[i] = core.read_file(path) end
@@ -473,9 +450,16 @@ local function import_text(paths, _, target)
   return #paths, ("%s bytes in one file"):format(quantity.amount(#text))
 end
 
--- All files at `from`, and whether they are JSON lines throughout.
+local function all_lines(paths)
+  for _, path in ipairs(paths) do
+    if not is_lines(path) then return false end
+  end
+  return true
+end
+
+-- All files at `from`.
 local function files_of(from)
-  local paths, lines = {}, true
+  local paths = {}
   if core.is_folder(from) then
     walk(from, function(path) paths[#paths + 1] = path end, {})
   elseif not core.file_size(from) then
@@ -484,8 +468,7 @@ local function files_of(from)
     paths[1] = from
   end
   if #paths == 0 then error(from .. ": there is no file in it", 0) end
-  for _, path in ipairs(paths) do lines = lines and is_lines(path) end
-  return paths, lines
+  return paths
 end
 
 -- Fails where a name cannot be that of a corpus, which is a folder of the cache folder.
@@ -560,14 +543,16 @@ end
 --- they are. options.replace: in the place of the corpus that has the name.
 function data.import(from, name, options)
   from = from:gsub("(.)/+$", "%1")
-  local paths, lines = files_of(from)
-  local import = lines and import_lines or #paths == 1 and import_text or import_texts
+  local paths, beside = splits.files(files_of(from), from)
+  if #paths == 0 then error(from .. ": there is no text in it", 0) end
+  local import = all_lines(paths) and import_lines or #paths == 1 and import_text or import_texts
   name = name or name_of(from, paths[1] == from)
   local target, said = data.make(name, options.replace, function(folder)
     local documents, imported = import(paths, from, folder, options.join_folders)
     if documents == 0 then error(from .. ": there is no text in it", 0) end
     return imported
   end)
+  if beside > 0 then said = ("%s; %d files beside the folders of its splits were left out"):format(said, beside) end
   data.tell_made(name, said, target)
 end
 

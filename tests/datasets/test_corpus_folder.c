@@ -101,9 +101,9 @@ TEST(what_says_no_two_splits_is_split_by_hashes) {
 
 /* nanoGPT's layout: what validates tests, too. */
 TEST(validation_stands_in_for_a_test_split_that_is_not_there) {
-    static const char *const files[][2] = {{"train/a.txt", "valid/b.txt"},
-                                           {"train.txt", "val.txt"}};
-    for (int i = 0; i < 2; ++i) {
+    static const char *const files[][2] = {
+        {"train/a.txt", "valid/b.txt"}, {"train/a.txt", "dev/b.txt"}, {"train.txt", "val.txt"}};
+    for (int i = 0; i < 3; ++i) {
         lh_corpus *corpus = NULL;
         lh_document document = {0};
         REQUIRE(make_root());
@@ -113,8 +113,26 @@ TEST(validation_stands_in_for_a_test_split_that_is_not_there) {
         for (int split = 0; split < LH_SPLITS; ++split)
             CHECK_EQ_INT(lh_corpus_documents(corpus, (lh_split)split), 1);
         REQUIRE_OK(lh_corpus_document(corpus, LH_TEST, 0, &document));
-        CHECK_CONTAINS(document.name, i == 0 ? "b.txt" : "val.txt");
+        CHECK_CONTAINS(document.name, i < 2 ? "b.txt" : "val.txt");
         CHECK_CONTAINS(lh_corpus_notes(corpus), "no test split: the validation split is read");
         lh_corpus_destroy(corpus);
     }
+}
+
+TEST(the_first_folder_of_validation_is_the_split_where_others_are_splits) {
+    lh_corpus *corpus = NULL;
+    char folder[2 * PATH];
+    REQUIRE(make_root());
+    (void)snprintf(folder, sizeof folder, "%s/parted", data_root);
+    write_lines("parted/dev", "a.txt");
+    CHECK(lh_corpus_split_folder(folder, LH_VALID) == NULL);
+    write_lines("parted/train", "b.txt");
+    CHECK_STR(lh_corpus_split_folder(folder, LH_VALID), "dev");
+    write_lines("parted/validation", "c.txt");
+    write_lines("parted/test", "d.txt");
+    REQUIRE_OK(open_corpus("name=parted", &corpus));
+    for (int split = 0; split < LH_SPLITS; ++split)
+        CHECK_EQ_INT(lh_corpus_documents(corpus, (lh_split)split), 1);
+    CHECK(lh_corpus_notes(corpus) == NULL);
+    lh_corpus_destroy(corpus);
 }

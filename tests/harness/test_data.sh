@@ -217,6 +217,38 @@ succeeds "with what lay in them" "valid 3" cat "$XDG_CACHE_HOME"/longhaul/folder
 succeeds "a folder test/ among sources is none" "18" count sources
 succeeds "so that its files are trained on" "test" cat "$XDG_CACHE_HOME"/longhaul/sources/train/*
 
+# What is read in place of a folder is imported of it, and no more: nothing is trained on that is tested on there.
+mkdir -p "$scratch"/parted/{train,dev,test} "$scratch"/parted_lines/{train,test} "$scratch/halved" "$scratch/named_lines"
+for i in $(seq 9); do for split in train dev test; do printf '%s %s\n' "$split" "$i" >"$scratch/parted/$split/$i.txt"; done; done
+printf 'what this is\n' | tee "$scratch/parted/README.md" >"$scratch/parted_lines/README.md"
+touch "$scratch/parted/train/empty.txt"
+for split in train test; do printf '{"text": "%s"}\n' "$split" >"$scratch/parted_lines/$split/a.jsonl"; done
+succeeds "folders of splits are imported alone" "27 documents, 189 bytes; 1 files beside the folders of its splits were left out" \
+    "$LONGHAUL_BIN" data import "$scratch/parted"
+succeeds "each as itself, dev/ to validate" "9 9 9" lengths parted
+succeeds "as in its place" "9 to validate, 9 to test" train_on "$scratch/parted/"
+succeeds "JSON lines of such folders, too" "2 documents, 35 bytes of JSON lines; 1 files" "$LONGHAUL_BIN" data import "$scratch/parted_lines"
+for split in train valid; do
+    seq 9 >"$scratch/halved/$split.txt"
+    printf '{"text": "%s"}\n' "$split" >"$scratch/named_lines/$split.jsonl"
+done
+touch "$scratch/halved/empty.txt"
+succeeds "an empty file hides no split" "2 documents" "$LONGHAUL_BIN" data import "$scratch/halved"
+succeeds "of the others" "1 1 0" lengths halved
+printf 'more\n' >"$scratch/halved/more.txt"
+fails 1 "a file of no split among those of splits is refused" "'more.txt' is not: move such files away, or every file into one of" \
+    "$LONGHAUL_BIN" data import "$scratch/halved" --replace
+succeeds "but not where a document is a folder" "1 documents" "$LONGHAUL_BIN" data import "$scratch/halved" --name joined --join-folders
+printf 'what this is\n' >"$scratch/named_lines/README.md"
+fails 1 "nor are JSON lines copied as text beside it" "'README.md' is not" "$LONGHAUL_BIN" data import "$scratch/named_lines"
+mv "$scratch/named_lines/README.md" "$scratch/more.md"
+printf '{"text": "more"}\n' >"$scratch/named_lines/extra.jsonl"
+fails 1 "nor into a corpus that cannot be opened" "'extra.jsonl' is not" "$LONGHAUL_BIN" data import "$scratch/named_lines"
+mkdir "$scratch/named_lines/test"
+mv "$scratch/named_lines/valid.jsonl" "$scratch/named_lines/test"
+fails 1 "nor where a folder that is a split would hide them" "'extra.jsonl' is not" "$LONGHAUL_BIN" data import "$scratch/named_lines"
+quietly 1 "and nothing is left" test -e "$XDG_CACHE_HOME/longhaul/named_lines"
+
 # A corpus is one import: another of its name is refused, or takes its place.
 mkdir -p "$scratch/da/corp" "$scratch/db/corp" "$scratch/data/other"
 printf 'one\n' >"$scratch/da/corp/a.txt"
