@@ -4,7 +4,6 @@
 #include "datasets/text/document_store.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +36,7 @@ typedef struct loaded_file {
 enum { LEAST_KEPT_BYTES = 1 << 18 };
 
 /* Whoever changes which bytes and words are counted of a text raises it: what is kept has them. */
-enum { COUNTS_VERSION = 6, UNSPELLED = -1 };
+enum { COUNTS_VERSION = 7 };
 
 typedef struct item_list {
     item *at;
@@ -362,17 +361,12 @@ static lh_status cut_tokens(const lh_corpus *corpus, item *i, int64_t count) {
     return LH_OK;
 }
 
-/* Bits over the bytes or words of a text say nothing where a token of no spelling stands in for
- * some of them. Nobody counts what is trained on. */
-static void check_spelling(const lh_corpus *corpus, lh_split split, item *i) {
-    if (split == LH_TRAIN) return;
-    if (lh_tokenizer_spells(corpus->tokenizer, i->text, (size_t)i->read.bytes)) return;
-    i->read.bytes = UNSPELLED;
-    i->read.words = UNSPELLED;
-}
-
-static double size_of(int64_t counted) {
-    return counted == UNSPELLED ? (double)NAN : (double)counted;
+/* Bits over the bytes or words of a split say nothing where a token of no spelling stands in for
+ * too many of them. Nobody counts what is trained on. */
+static int64_t count_unspelled(const lh_corpus *corpus, lh_split split, const item *i) {
+    if (split == LH_TRAIN) return 0;
+    return lh_tokenizer_unspelled(corpus->tokenizer, i->text, (size_t)i->read.bytes, i->tokens,
+                                  i->read.count);
 }
 
 static lh_status encode(lh_corpus *corpus, lh_split split, item *i) {
@@ -382,7 +376,7 @@ static lh_status encode(lh_corpus *corpus, lh_split split, item *i) {
     i->read.bytes = (int64_t)i->bytes;
     LH_TRY(lh_tokenizer_encode(corpus->tokenizer, i->text, i->bytes, &i->tokens, &i->read.count));
     if (split == LH_VALID) LH_TRY(cut_tokens(corpus, i, corpus->valid_tokens));
-    check_spelling(corpus, split, i);
+    i->read.unspelled = count_unspelled(corpus, split, i);
     i->read.tokens = i->tokens;
     corpus->encoded_bytes += (int64_t)i->bytes;
     release_text(i);
@@ -480,8 +474,9 @@ lh_status lh_corpus_document(lh_corpus *corpus, lh_split split, int64_t index, l
     *out = (lh_document){.name = i->name,
                          .tokens = i->read.tokens,
                          .count = i->read.count,
-                         .bytes = size_of(i->read.bytes),
-                         .words = size_of(i->read.words)};
+                         .bytes = (double)i->read.bytes,
+                         .words = (double)i->read.words,
+                         .unspelled = (double)i->read.unspelled};
     return LH_OK;
 }
 

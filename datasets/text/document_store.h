@@ -18,9 +18,9 @@ typedef struct lh_document {
      * LH_UNLABELLED (datasets/generate/episode.h); NULL: the next token. */
     const int32_t *labels;
     int64_t count;
-    /* A part of a document has its share of both; NaN where tokens do not spell a text that is to
-     * be evaluated (lh_tokenizer_spells). */
-    double bytes, words;
+    /* Of a text that is to be evaluated, what lh_tokenizer_unspelled says, is the last. A part of a
+     * document has its share of each. */
+    double bytes, words, unspelled;
 } lh_document;
 
 typedef struct lh_corpus lh_corpus;

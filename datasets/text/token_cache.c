@@ -18,11 +18,11 @@ typedef struct head {
     uint64_t digest; /* of all before it and of the places */
 } head;
 
-static const char magic[8] = "LHTOKEN1";
+static const char magic[8] = "LHTOKEN2";
 
 typedef struct place {
     uint64_t first, count; /* in tokens */
-    int64_t bytes, words;
+    int64_t bytes, words, unspelled;
     uint64_t kept; /* 0: the document is not here */
     uint64_t digest;
 } place;
@@ -107,8 +107,11 @@ lh_encoded lh_token_cache_find(const lh_token_cache *cache, int64_t index) {
     if (p->count > cache->token_count - p->first) return none;
     const int32_t *tokens = cache->tokens + p->first;
     if (digest_tokens(tokens, p->count) != p->digest) return none;
-    return (lh_encoded){
-        .tokens = tokens, .count = (int64_t)p->count, .bytes = p->bytes, .words = p->words};
+    return (lh_encoded){.tokens = tokens,
+                        .count = (int64_t)p->count,
+                        .bytes = p->bytes,
+                        .words = p->words,
+                        .unspelled = p->unspelled};
 }
 
 /* ---- keeping ---- */
@@ -124,6 +127,7 @@ static void fill_places(const lh_encoded *document, uint64_t documents, place *p
                             .count = count,
                             .bytes = d->bytes,
                             .words = d->words,
+                            .unspelled = d->unspelled,
                             .kept = 1,
                             .digest = digest_tokens(d->tokens, count)};
         first += count;

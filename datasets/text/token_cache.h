@@ -12,6 +12,7 @@
 typedef struct lh_encoded {
     const int32_t *tokens; /* NULL: not encoded */
     int64_t count, bytes, words;
+    int64_t unspelled; /* lh_tokenizer_unspelled */
 } lh_encoded;
 
 typedef struct lh_token_cache lh_token_cache;

@@ -109,9 +109,11 @@ lh_status lh_tokenizer_encode(const lh_tokenizer *tokenizer, const char *text, s
     return tokenizer->class->encode(tokenizer->instance, text, bytes, tokens, count);
 }
 
-bool lh_tokenizer_spells(const lh_tokenizer *tokenizer, const char *text, size_t bytes) {
+int64_t lh_tokenizer_unspelled(const lh_tokenizer *tokenizer, const char *text, size_t bytes,
+                               const int32_t *tokens, int64_t count) {
     const lh_tokenizer_class *class = tokenizer->class;
-    return class->spells == NULL || class->spells(tokenizer->instance, text, bytes);
+    if (class->unspelled == NULL) return 0;
+    return class->unspelled(tokenizer->instance, text, bytes, tokens, count);
 }
 
 /* A model of another vocabulary may name ids that no kind has; none has to look for itself. */

@@ -46,10 +46,13 @@ bool lh_tokenizer_reads_characters(const lh_tokenizer *tokenizer);
  */
 lh_status lh_tokenizer_encode(const lh_tokenizer *tokenizer, const char *text, size_t bytes,
                               int32_t **tokens, int64_t *count);
-/* Whether the tokens of a text say how it is spelled: a word that a vocabulary of words lacks is a
- * token that stands for any other one, too. Of characters that SentencePiece's pieces lack a text
- * may have a few, at most one byte in 20. */
-bool lh_tokenizer_spells(const lh_tokenizer *tokenizer, const char *text, size_t bytes);
+/* The bytes of a text that its tokens do not spell, times how many there must be for each of them:
+ * tokens of a split spell it where that is no more than its bytes. Of characters that
+ * SentencePiece's pieces lack one byte in 20 may be; no word that a vocabulary of words lacks,
+ * whose token stands for any other one, too: that is more bytes than there are. The tokens are
+ * those of the text. */
+int64_t lh_tokenizer_unspelled(const lh_tokenizer *tokenizer, const char *text, size_t bytes,
+                               const int32_t *tokens, int64_t count);
 /* Gives *text (free()), NUL-terminated. Exact inverse for "bytes". Ids that stand for no text, as
  * padding does, are left out. Fails: LH_EOPTION for an id outside the vocabulary. */
 lh_status lh_tokenizer_decode(const lh_tokenizer *tokenizer, const int32_t *tokens, int64_t count,

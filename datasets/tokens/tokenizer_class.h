@@ -4,6 +4,9 @@
 
 #include "harness/engine/error.h"
 
+/* More bytes than any split has (lh_tokenizer_unspelled). */
+#define LH_UNSPELLED ((int64_t)1 << 50)
+
 typedef struct lh_tokenizer_class {
     const char *prefix; /* "bytes", "sentencepiece:" */
     bool characters;    /* text has to be UTF-8 */
@@ -19,8 +22,9 @@ typedef struct lh_tokenizer_class {
     /* All ids are of the vocabulary. */
     lh_status (*decode)(const void *instance, const int32_t *tokens, int64_t count, char **text,
                         size_t *bytes);
-    /* Optional: as lh_tokenizer_spells; NULL: always. */
-    bool (*spells)(const void *instance, const char *text, size_t bytes);
+    /* Optional: as lh_tokenizer_unspelled; NULL: 0. */
+    int64_t (*unspelled)(const void *instance, const char *text, size_t bytes,
+                         const int32_t *tokens, int64_t count);
 } lh_tokenizer_class;
 
 extern const lh_tokenizer_class lh_tokens_bytes;

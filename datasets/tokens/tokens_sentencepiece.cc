@@ -29,7 +29,7 @@ constexpr int64_t t5_pieces = 32000, t5_rows = 32128;
 
 // Of a text one byte in so many may be of characters that the model lacks. T5's pieces lack braces,
 // and papers' bits per byte with it count them; of more, <unk> stands in for what nothing pays for.
-constexpr size_t bytes_per_unknown = 20;
+constexpr int64_t bytes_per_unknown = 20;
 
 using sentencepiece::SentencePieceProcessor;
 
@@ -102,14 +102,18 @@ lh_status encode(const void *instance, const char *text, size_t bytes, int32_t *
 }
 
 // Neighbours that the model lacks are one <unk>, however many: their bytes count, not their tokens.
-bool spells(const void *instance, const char *text, size_t bytes) {
+// A text without <unk> is not encoded again.
+int64_t unspelled(const void *instance, const char *text, size_t bytes, const int32_t *tokens,
+                  int64_t count) {
     const auto *model = model_of(instance);
     std::vector<std::string> pieces; // of <unk> what it stands for
-    size_t unknown = 0;
-    if (!model->Encode(absl::string_view(text, bytes), &pieces).ok()) return false;
+    int64_t unknown = 0;
+    if (std::find(tokens, tokens + count, model->unk_id()) == tokens + count) return 0;
+    if (!model->Encode(absl::string_view(text, bytes), &pieces).ok()) return LH_UNSPELLED;
     for (const auto &piece : pieces)
-        if (model->PieceToId(piece) == model->unk_id()) unknown += piece.size();
-    return unknown * bytes_per_unknown <= bytes;
+        if (model->PieceToId(piece) == model->unk_id())
+            unknown += static_cast<int64_t>(piece.size());
+    return unknown * bytes_per_unknown;
 }
 
 // Rows beyond the pieces stand for no text; the library refuses them.
@@ -138,7 +142,7 @@ extern "C" {
 extern const lh_tokenizer_class lh_tokens_sentencepiece;
 const lh_tokenizer_class lh_tokens_sentencepiece = {
     "sentencepiece:", true,    open_model, close_model, end,
-    vocabulary,       nullptr, encode,     decode,      spells};
+    vocabulary,       nullptr, encode,     decode,      unspelled};
 
 lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int64_t pieces) {
     // a command line in one text would be logged before its log level is read

@@ -59,10 +59,13 @@ static lh_status find_word(void *to, const char *word, size_t bytes) {
     return LH_OK;
 }
 
-static bool spells(const void *instance, const char *text, size_t bytes) {
+static int64_t unspelled(const void *instance, const char *text, size_t bytes,
+                         const int32_t *tokens, int64_t count) {
     encoding unknown = {.words = instance};
+    (void)tokens;
+    (void)count;
     (void)lh_words_each(text, bytes, find_word, &unknown);
-    return unknown.count == 0;
+    return unknown.count > 0 ? LH_UNSPELLED : 0;
 }
 
 static size_t decoded_bytes(const lh_words *words, const int32_t *tokens, int64_t count) {
@@ -104,4 +107,4 @@ const lh_tokenizer_class lh_tokens_words = {.prefix = "words:",
                                             .find = find,
                                             .encode = encode,
                                             .decode = decode,
-                                            .spells = spells};
+                                            .unspelled = unspelled};

@@ -110,6 +110,7 @@ static lh_status fill_row(lh_batcher *batcher, int64_t r, lh_host_batch *out, bo
     const double share = (double)predicted / (double)document.count;
     out->predicted_bytes += share * document.bytes;
     out->predicted_words += share * document.words;
+    out->predicted_unspelled += share * document.unspelled;
     row->offset += batcher->spec.length - batcher->spec.overlap;
     return LH_OK;
 }

@@ -44,8 +44,8 @@ lh_status lh_batcher_create(const lh_batcher_spec *spec, lh_batcher **out);
 void lh_batcher_destroy(lh_batcher *batcher);
 
 /* The next segment of every row. out->rows is 0 after the end of a pass; a row without a document
- * has weight 0 throughout. predicted_bytes and predicted_words are each document's raw size times
- * the share of its tokens that is predicted here. The past of a segment is as long as a segment.
+ * has weight 0 throughout. predicted_bytes, _words and _unspelled are each document's times the
+ * share of its tokens that is predicted here. The past of a segment is as long as a segment.
  * Lends until the next call. */
 lh_status lh_batcher_next(lh_batcher *batcher, lh_host_batch *out);
 

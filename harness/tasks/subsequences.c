@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef struct extent {
-    double tokens, bytes, words;
+    double tokens, bytes, words, unspelled;
 } extent;
 
 struct lh_subsequences {
@@ -24,7 +24,8 @@ static lh_status measure(lh_subsequences *s, const lh_document_source *source) {
         LH_TRY(source->get(source->context, i, &document));
         s->before[i + 1] = (extent){.tokens = s->before[i].tokens + (double)document.count,
                                     .bytes = s->before[i].bytes + document.bytes,
-                                    .words = s->before[i].words + document.words};
+                                    .words = s->before[i].words + document.words,
+                                    .unspelled = s->before[i].unspelled + document.unspelled};
     }
     return LH_OK;
 }
@@ -92,7 +93,9 @@ static extent extent_before(const lh_subsequences *s, double at) {
     const double inside = at - begin->tokens;
     return (extent){.tokens = at,
                     .bytes = begin->bytes + inside * (end->bytes - begin->bytes) / count,
-                    .words = begin->words + inside * (end->words - begin->words) / count};
+                    .words = begin->words + inside * (end->words - begin->words) / count,
+                    .unspelled =
+                        begin->unspelled + inside * (end->unspelled - begin->unspelled) / count};
 }
 
 static lh_status get(void *context, int64_t index, lh_document *out) {
@@ -105,7 +108,8 @@ static lh_status get(void *context, int64_t index, lh_document *out) {
                          .tokens = s->tokens + index * s->stride,
                          .count = count,
                          .bytes = end.bytes - begin.bytes,
-                         .words = end.words - begin.words};
+                         .words = end.words - begin.words,
+                         .unspelled = end.unspelled - begin.unspelled};
     return LH_OK;
 }
 

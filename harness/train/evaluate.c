@@ -17,9 +17,9 @@
 enum { NATS, WEIGHT, CORRECT, SQUARED, ABSOLUTE, TARGETS, SUMS };
 
 typedef struct totals {
-    int groups;          /* 1 where the task names none */
-    double *sums;        /* [SUMS + 2 * groups], of this rank's rows until all ranks join */
-    double bytes, words; /* of all rows */
+    int groups;         /* 1 where the task names none */
+    double *sums;       /* [SUMS + 2 * groups], of this rank's rows until all ranks join */
+    lh_split_size size; /* of all rows */
 } totals;
 
 /* What one pass holds: released by clear_pass. */
@@ -76,13 +76,19 @@ static double target_squares(const lh_model_setup *setup, const lh_host_batch *h
     return sum;
 }
 
+static void add_size(const lh_host_batch *host, lh_split_size *sum) {
+    sum->tokens += host->rows * host->length;
+    sum->bytes += host->predicted_bytes;
+    sum->words += host->predicted_words;
+    sum->unspelled += host->predicted_unspelled;
+}
+
 static lh_status score_batch(pass *p, const lh_host_batch *all) {
     lh_session *session = p->session;
     const lh_share share = lh_share_of(session->ranks, all->rows);
     const lh_host_batch part = lh_host_batch_rows(&session->setup, all, share);
     const lh_host_batch *host = &part;
-    p->sum.bytes += all->predicted_bytes;
-    p->sum.words += all->predicted_words;
+    add_size(all, &p->sum.size);
     if (host->rows == 0) return LH_OK;
     if (p->state != NULL && !lh_state_takes(p->state, host->rows)) {
         lh_state_destroy(p->state); /* of rows that all begin afresh (task.h) */
@@ -109,16 +115,14 @@ static lh_status score_batch(pass *p, const lh_host_batch *all) {
 static lh_status score_split(pass *p, lh_split split) {
     const lh_session *session = p->session;
     const lh_task *task = session->task;
-    int64_t tokens = 0;
     LH_TRY(task->class->evaluate_begin(task->instance, split));
     while (true) {
         lh_host_batch host;
         LH_TRY(task->class->evaluate_batch(task->instance, &host));
         if (host.rows == 0) return LH_OK;
         LH_TRY(score_batch(p, &host));
-        tokens += host.rows * host.length;
         if (session->evaluation_observer != NULL)
-            session->evaluation_observer(session->evaluation_context, split, tokens);
+            session->evaluation_observer(session->evaluation_context, split, p->sum.size.tokens);
         bool stops = lh_interrupt_requested();
         LH_TRY(lh_ranks_any(session->ranks, &stops));
         if (stops) return lh_fail(LH_EINTERRUPT, "evaluate: stopped by a signal");
@@ -165,9 +169,15 @@ static lh_status derive_errors(const totals *sum, const char *const *names, lh_m
     return derive_accuracy(sum, names, out);
 }
 
+static bool is_unspelled(const lh_split_size *size) {
+    return size->unspelled > size->bytes;
+}
+
 /* word_perplexity is 2^(bits per word), as the papers on PG-19 report it. Sizes that are unknown
- * may be NaN, which is above nothing. */
+ * may be NaN, which is above nothing. Nothing is told over bytes and words that tokens do not
+ * spell. */
 static lh_status derive(const totals *sum, lh_metrics *out) {
+    const lh_split_size *size = &sum->size;
     const double nats = sum->sums[NATS], weight = sum->sums[WEIGHT], bits = nats / log(2.0);
     const double accuracy = sum->sums[CORRECT] / weight;
     LH_TRY(lh_metrics_set(out, "predicted_tokens", weight));
@@ -175,8 +185,9 @@ static lh_status derive(const totals *sum, lh_metrics *out) {
     LH_TRY(lh_metrics_set(out, "perplexity", exp(nats / weight)));
     LH_TRY(lh_metrics_set(out, "accuracy", accuracy));
     LH_TRY(lh_metrics_set(out, "error_percent", 100.0 * (1.0 - accuracy)));
-    if (sum->bytes > 0.0) LH_TRY(lh_metrics_set(out, "bits_per_byte", bits / sum->bytes));
-    if (sum->words > 0.0) LH_TRY(lh_metrics_set(out, "word_perplexity", exp(nats / sum->words)));
+    if (is_unspelled(size)) return LH_OK;
+    if (size->bytes > 0.0) LH_TRY(lh_metrics_set(out, "bits_per_byte", bits / size->bytes));
+    if (size->words > 0.0) LH_TRY(lh_metrics_set(out, "word_perplexity", exp(nats / size->words)));
     return LH_OK;
 }
 
@@ -243,10 +254,9 @@ lh_status lh_task_measure_split(const lh_task *task, lh_split split, double seco
     LH_TRY(task->class->evaluate_begin(task->instance, split));
     do {
         LH_TRY(task->class->evaluate_batch(task->instance, &host));
-        out->tokens += host.rows * host.length;
-        out->bytes += host.predicted_bytes;
-        out->words += host.predicted_words;
+        add_size(&host, out);
     } while (host.rows > 0 && lh_clock_seconds() < stop);
+    if (is_unspelled(out)) out->bytes = out->words = NAN;
     return LH_OK;
 }
 

@@ -24,7 +24,8 @@ lh_status lh_task_check_split(const lh_task *task, const lh_model_setup *setup, 
  * the raw text behind those that are predicted (lh_host_batch). */
 typedef struct lh_split_size {
     int64_t tokens;
-    double bytes, words;
+    double bytes, words; /* of a split as a whole NaN where its tokens do not spell it */
+    double unspelled;    /* lh_tokenizer_unspelled */
 } lh_split_size;
 
 /* Reads a split, no longer than so many seconds. */

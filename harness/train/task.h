@@ -21,9 +21,10 @@ typedef struct lh_host_batch {
     /* i32 [rows][setup.past_length], [rows]: the tokens of the document before this segment, and
      * how many these are; NULL: none came before. What encodes its past reads them. */
     const int32_t *past, *past_count;
-    double predicted_bytes,
-        predicted_words; /* raw text behind the predicted tokens; 0 or NaN when unknown */
-    int group;           /* index into the class' groups; 0 where it names none */
+    /* Raw text behind the predicted tokens, 0 or NaN when unknown; what of it they do not spell
+     * (lh_tokenizer_unspelled). */
+    double predicted_bytes, predicted_words, predicted_unspelled;
+    int group; /* index into the class' groups; 0 where it names none */
 } lh_host_batch;
 
 /* A position in a split that can be saved and restored: a plain array of integers. */

@@ -85,6 +85,8 @@ static void write_document(int32_t *tokens, int64_t count, int32_t first) {
     }
 }
 
+double pattern_unspelled;
+
 static lh_status get_pattern(void *context, int64_t index, lh_document *out) {
     const int64_t first = *(const int64_t *)context;
     const int64_t document = first + index;
@@ -94,7 +96,8 @@ static lh_status get_pattern(void *context, int64_t index, lh_document *out) {
                          .tokens = tokens,
                          .count = document_length[document],
                          .bytes = 2 * document_length[document],
-                         .words = document_length[document] / 5};
+                         .words = document_length[document] / 5,
+                         .unspelled = document == DOCUMENTS - 1 ? pattern_unspelled : 0};
     return LH_OK;
 }
 

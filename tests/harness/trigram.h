@@ -18,6 +18,9 @@ extern const lh_model_class trigram_class;
  */
 extern const lh_task_class pattern_class;
 
+/* Of the last document, one to validate (lh_document). */
+extern double pattern_unspelled;
+
 /* The documents of a split, without the task. */
 lh_document_source pattern_source(lh_split split);
 

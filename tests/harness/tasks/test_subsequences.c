@@ -42,9 +42,9 @@ static lh_status get_uneven(void *context, int64_t index, lh_document *out) {
     (void)context;
     static const int32_t tokens[] = {0, 1, 2, 3, 4, 5};
     static const lh_document documents[] = {
-        {.tokens = tokens, .count = 4, .bytes = 8, .words = 4},
+        {.tokens = tokens, .count = 4, .bytes = 8, .words = 4, .unspelled = 16},
         {.name = "empty"},
-        {.tokens = tokens + 4, .count = 2, .bytes = 40, .words = 10},
+        {.tokens = tokens + 4, .count = 2, .bytes = 40, .words = 10, .unspelled = 80},
         {.name = "empty"}};
     *out = documents[index];
     return LH_OK;
@@ -64,6 +64,7 @@ TEST(tokens_have_the_bytes_of_their_own_document) {
         CHECK_EQ_INT(document.tokens[0], 2 * k);
         CHECK_NEAR(document.bytes, (double)bytes[k], 0);
         CHECK_NEAR(document.words, (double)words[k], 0);
+        CHECK_NEAR(document.unspelled, 2.0 * (double)bytes[k], 0);
     }
     lh_subsequences_destroy(subsequences);
 }

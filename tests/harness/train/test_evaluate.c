@@ -114,6 +114,25 @@ TEST(targets_inside_segments_are_scored_alike) {
     check_against_hand("segment=5 batch=2 across=false", 5);
 }
 
+/* The last of two documents has 24 of 106 bytes. */
+TEST(a_split_is_spelled_as_a_whole) {
+    lh_session *session = NULL;
+    lh_metrics m;
+    lh_split_size size;
+    REQUIRE_OK(trigram_session("", "segment=5 batch=3", "steps=1", 1, &session));
+    for (int i = 0; i < 2; ++i) {
+        pattern_unspelled = i == 0 ? 60 : 200;
+        REQUIRE_OK(lh_session_evaluate(session, LH_VALID, &m));
+        REQUIRE_OK(lh_session_measure_split(session, LH_VALID, &size));
+        CHECK(isnan(lh_metrics_get(&m, "bits_per_byte")) == (i == 1));
+        CHECK(isnan(lh_metrics_get(&m, "word_perplexity")) == (i == 1));
+        CHECK(isnan(size.bytes) == (i == 1));
+        CHECK(!isnan(lh_metrics_get(&m, "bits_per_token")));
+    }
+    pattern_unspelled = 0;
+    lh_session_destroy(session);
+}
+
 typedef struct heard {
     int64_t tokens[LH_SPLITS];
     int calls, falls;
