@@ -75,6 +75,7 @@ static int open_core(lua_State *lua) {
     luaL_setfuncs(lua, lh_lua_json, 0);
     luaL_setfuncs(lua, lh_lua_machine, 0);
     luaL_setfuncs(lua, lh_lua_cost, 0);
+    luaL_setfuncs(lua, lh_lua_check_model, 0);
     luaL_setfuncs(lua, lh_lua_ranks, 0);
     luaL_setfuncs(lua, lh_lua_bounding, 0);
     luaL_setfuncs(lua, lh_lua_processes, 0);

@@ -42,6 +42,7 @@ extern const luaL_Reg lh_lua_files[];
 extern const luaL_Reg lh_lua_json[];
 extern const luaL_Reg lh_lua_machine[];
 extern const luaL_Reg lh_lua_cost[];
+extern const luaL_Reg lh_lua_check_model[];
 extern const luaL_Reg lh_lua_ranks[];
 extern const luaL_Reg lh_lua_bounding[];
 extern const luaL_Reg lh_lua_processes[];

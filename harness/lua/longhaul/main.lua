@@ -16,6 +16,7 @@ local files = {
   "describe",
   "models",
   "matrix",
+  "check",
   "data",
   "measure",
   "generate",

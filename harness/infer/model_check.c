@@ -1,0 +1,402 @@
+/* The checks: each changes something that may not matter, and compares outputs bit for bit. */
+#include "harness/infer/model_check.h"
+
+#include "harness/infer/check_bench.h"
+#include "harness/infer/check_gradients.h"
+#include "harness/train/adapter.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 2 };
+
+/* What a check found, which its text says. */
+static void find(lh_finding *out, const char *check, lh_check_verdict verdict, const char *format,
+                 ...) LH_PRINTF(4, 5);
+static void find(lh_finding *out, const char *check, lh_check_verdict verdict, const char *format,
+                 ...) {
+    va_list words;
+    out->check = check;
+    out->verdict = verdict;
+    va_start(words, format);
+    (void)vsnprintf(out->text, sizeof out->text, format, words);
+    va_end(words);
+}
+
+static lh_finding *next(lh_check_report *report) {
+    return &report->finding[report->count++];
+}
+
+/* ---- outputs of all segments, two times ---- */
+
+/* Which of them may not differ: of row `row` (-1: of all), from segment `segment` on, of positions
+ * before `before`. */
+typedef struct part {
+    int64_t row, segment, before;
+} part;
+
+/* Where two runs differ first, and by how much at most. */
+typedef struct gap {
+    bool found;
+    int64_t row, position; /* counted through all segments */
+    double most;
+} gap;
+
+/* What is given of a segment are its last positions. */
+static int64_t position_of(const lh_check_bench *b, int64_t segment, int64_t place) {
+    return (segment + 1) * b->length - b->given + place;
+}
+
+static void compare_place(const lh_check_bench *b, const real *x, const real *y, int64_t row,
+                          int64_t position, gap *out) {
+    if (memcmp(x, y, (size_t)b->columns * sizeof *x) == 0) return;
+    if (!out->found) *out = (gap){.found = true, .row = row, .position = position};
+    for (int64_t c = 0; c < b->columns; ++c)
+        out->most = fmax(out->most, fabs((double)x[c] - (double)y[c]));
+}
+
+static gap compare(const lh_check_bench *b, const real *x, const real *y, part of) {
+    gap out = {0};
+    const int64_t places = LH_CHECK_SEGMENTS * b->rows * b->given;
+    for (int64_t i = 0; i < places; ++i) {
+        const int64_t segment = i / b->given / b->rows, row = i / b->given % b->rows,
+                      position = position_of(b, segment, i % b->given);
+        const bool held =
+            (of.row < 0 || of.row == row) && segment >= of.segment && position < of.before;
+        if (held) compare_place(b, x + i * b->columns, y + i * b->columns, row, position, &out);
+    }
+    return out;
+}
+
+static int64_t end_of(const lh_check_bench *b) {
+    return LH_CHECK_SEGMENTS * b->length;
+}
+
+/* ---- what is read ---- */
+
+static bool are_finite(const lh_check_bench *b, const real *values) {
+    for (int64_t i = 0; i < LH_CHECK_SEGMENTS * lh_check_count(b); ++i)
+        if (!isfinite((double)values[i])) return false;
+    return true;
+}
+
+/* Other inputs must give other outputs: a model that reads nothing passes all that follows. */
+static lh_status check_outputs(lh_check_bench *b, const real *values, lh_finding *out) {
+    lh_check_inputs other;
+    real *changed = NULL;
+    lh_status status = lh_check_inputs_copy(b, &other);
+    if (status == LH_OK) {
+        lh_check_inputs_change(b, &other, -1, 0);
+        status = lh_check_run(b, &other, &changed);
+    }
+    const bool reads =
+        status == LH_OK && compare(b, values, changed, (part){-1, 0, end_of(b)}).found;
+    if (!are_finite(b, values))
+        find(out, "outputs", LH_CHECK_FAILED, "not all are finite numbers");
+    else if (!reads)
+        find(out, "outputs", LH_CHECK_FAILED, "other inputs give the same ones");
+    else
+        find(out, "outputs", LH_CHECK_OK, "finite numbers, which depend on what is read");
+    lh_check_inputs_clear(&other);
+    free(changed);
+    return status;
+}
+
+/* ---- causality ---- */
+
+/* Everything from position `cut` on is another: what stands before it may not change. */
+static lh_status check_cut(lh_check_bench *b, const real *values, int64_t cut, gap *out) {
+    lh_check_inputs other;
+    real *changed = NULL;
+    lh_status status = lh_check_inputs_copy(b, &other);
+    if (status == LH_OK) {
+        lh_check_inputs_change(b, &other, -1, cut);
+        status = lh_check_run(b, &other, &changed);
+    }
+    if (status == LH_OK) *out = compare(b, values, changed, (part){-1, 0, cut});
+    lh_check_inputs_clear(&other);
+    free(changed);
+    return status;
+}
+
+/* Cuts of the last segment, which has a state: a leak within chunks shows at one that lies in one,
+ * and most chunks end in the middle. */
+static lh_status check_cuts(lh_check_bench *b, const real *values, int most, lh_finding *out) {
+    const int64_t length = b->length, first = end_of(b) - length,
+                  cuts[] = {length / 2 + 1, 1, 2, length / 2, length - 1};
+    for (int i = 0; i < most; ++i) {
+        gap found = {0};
+        const int64_t cut = first + lh_min(cuts[i], length - 1);
+        LH_TRY(check_cut(b, values, cut, &found));
+        if (!found.found) continue;
+        find(out, "causality", LH_CHECK_FAILED,
+             "it declares LH_ABLE_CAUSAL, but what is read from position %lld on changes the "
+             "output of position %lld (row %lld), by up to %.3g",
+             (long long)cut, (long long)found.position, (long long)found.row, found.most);
+        return LH_OK;
+    }
+    find(out, "causality", LH_CHECK_OK,
+         "what is read later changes no output before it, bit for bit");
+    return LH_OK;
+}
+
+static lh_status check_causality(lh_check_bench *b, const real *values, int cuts, lh_finding *out) {
+    const uint32_t abilities = b->spec->model->abilities;
+    if ((abilities & LH_ABLE_CAUSAL) != 0) return check_cuts(b, values, cuts, out);
+    find(out, "causality", LH_CHECK_LEFT_OUT, "%s",
+         (abilities & LH_ABLE_CAUSAL_BY_MASK) != 0
+             ? "declared by mask alone: which keys are seen may depend on what is read later"
+             : "not declared");
+    return LH_OK;
+}
+
+/* ---- rows ---- */
+
+/* The other row has other inputs, another source, and documents that begin elsewhere. */
+static lh_status check_row(lh_check_bench *b, const real *values, int64_t row, gap *out) {
+    const int64_t other = 1 - row, sources = b->setup.source_length;
+    lh_check_inputs changed;
+    real *answers = NULL;
+    lh_status status = lh_check_inputs_copy(b, &changed);
+    if (status == LH_OK) {
+        lh_check_inputs_change(b, &changed, other, 0);
+        for (int64_t i = 0; changed.source != NULL && i < sources; ++i)
+            changed.source[other * sources + i] = 0;
+        changed.starts[(LH_CHECK_SEGMENTS - 1) * b->rows + other] ^= 1;
+        status = lh_check_run(b, &changed, &answers);
+    }
+    if (status == LH_OK) *out = compare(b, values, answers, (part){row, 0, end_of(b)});
+    lh_check_inputs_clear(&changed);
+    free(answers);
+    return status;
+}
+
+static lh_status check_rows(lh_check_bench *b, const real *values, lh_finding *out) {
+    for (int64_t row = 0; row < ROWS; ++row) {
+        gap found = {0};
+        LH_TRY(check_row(b, values, row, &found));
+        if (!found.found) continue;
+        find(out, "rows", LH_CHECK_FAILED,
+             "what row %lld reads changes the output of row %lld at position %lld, by up to %.3g",
+             (long long)(1 - row), (long long)row, (long long)found.position, found.most);
+        return LH_OK;
+    }
+    find(out, "rows", LH_CHECK_OK, "a row's outputs depend on that row alone, bit for bit");
+    return LH_OK;
+}
+
+/* ---- state ---- */
+
+/* Where the document before leaves something to one that begins. */
+static lh_status check_fresh_start(lh_check_bench *b, const real *values, gap *out) {
+    real *again = NULL;
+    lh_status status = lh_check_run(b, &b->inputs, &again);
+    if (status == LH_OK) *out = compare(b, values, again, (part){-1, 0, end_of(b)});
+    free(again);
+    return status;
+}
+
+/* What is carried, on the host: a tensor after the other. */
+static lh_status read_state(const lh_state *state, void **kept) {
+    for (int i = 0; i < lh_state_count(state); ++i) {
+        const lh_tensor *tensor = lh_state_tensor(state, i);
+        if (tensor == NULL) continue;
+        const int64_t count = lh_tensor_count(tensor);
+        kept[i] = lh_allocate((size_t)count * sizeof(real) + sizeof(int32_t));
+        if (kept[i] == NULL) return LH_EMEMORY;
+        LH_TRY(lh_tensor_read(tensor, kept[i], count));
+    }
+    return LH_OK;
+}
+
+static lh_status write_state(lh_state *state, void *const *kept) {
+    for (int i = 0; i < lh_state_count(state); ++i) {
+        lh_tensor *tensor = lh_state_tensor(state, i);
+        if (tensor != NULL) LH_TRY(lh_tensor_write(tensor, kept[i], lh_tensor_count(tensor)));
+    }
+    return LH_OK;
+}
+
+/* Reads the last segment with the state that is kept before it, after another one came between. */
+static lh_status read_again(lh_check_bench *b, void **kept, real *again) {
+    const int64_t last = LH_CHECK_SEGMENTS - 1;
+    for (int64_t s = 0; s < last; ++s)
+        LH_TRY(lh_check_pass(b, &b->inputs, s, NULL));
+    LH_TRY(read_state(b->state, kept));
+    LH_TRY(lh_check_pass(b, &b->inputs, 0, NULL));
+    LH_TRY(write_state(b->state, kept));
+    return lh_check_pass(b, &b->inputs, last, again + last * lh_check_count(b));
+}
+
+/* Where the last segment differs when what is carried was saved and restored before it. */
+static lh_status check_restored(lh_check_bench *b, const real *values, gap *out) {
+    const int64_t last = LH_CHECK_SEGMENTS - 1;
+    void **kept = lh_allocate_zeroed((size_t)lh_state_count(b->state) + 1, sizeof *kept);
+    real *again =
+        lh_allocate_zeroed((size_t)(LH_CHECK_SEGMENTS * lh_check_count(b)), sizeof *again);
+    lh_status status = kept != NULL && again != NULL ? read_again(b, kept, again) : LH_EMEMORY;
+    if (status == LH_OK) *out = compare(b, values, again, (part){-1, last, end_of(b)});
+    for (int i = 0; kept != NULL && i < lh_state_count(b->state); ++i)
+        free(kept[i]);
+    free(kept);
+    free(again);
+    return status;
+}
+
+/* Whether the last segment is another where it begins a document. */
+static lh_status carries(lh_check_bench *b, const real *values, bool *out) {
+    lh_check_inputs begins;
+    real *answers = NULL;
+    lh_status status = lh_check_inputs_copy(b, &begins);
+    if (status == LH_OK) {
+        for (int64_t i = 0; i < LH_CHECK_SEGMENTS * b->rows; ++i)
+            begins.starts[i] = 1;
+        status = lh_check_run(b, &begins, &answers);
+    }
+    if (status == LH_OK) *out = compare(b, values, answers, (part){-1, 0, end_of(b)}).found;
+    lh_check_inputs_clear(&begins);
+    free(answers);
+    return status;
+}
+
+/* Windows of a series that an adapter feeds overlap: none goes on. */
+static bool begins_always(const lh_check_bench *b) {
+    return (b->model->adapter.ways & LH_ADAPT_VECTORS) != 0 && b->setup.pred_len > 0;
+}
+
+static lh_status check_state(lh_check_bench *b, const real *values, lh_finding *out) {
+    const bool declared =
+        (b->spec->model->abilities & (LH_ABLE_STATE | LH_ABLE_STATE_TRUNCATED)) != 0 &&
+        !begins_always(b);
+    gap fresh = {0}, restored = {0};
+    bool carried = false;
+    LH_TRY(check_fresh_start(b, values, &fresh));
+    LH_TRY(check_restored(b, values, &restored));
+    LH_TRY(carries(b, values, &carried));
+    if (fresh.found)
+        find(out, "state", LH_CHECK_FAILED,
+             "where a document begins, what was read before it changes the output of position "
+             "%lld (row %lld), by up to %.3g",
+             (long long)fresh.position, (long long)fresh.row, fresh.most);
+    else if (restored.found)
+        find(out, "state", LH_CHECK_FAILED,
+             "saved and restored before position %lld, it gives another output at position %lld "
+             "(row %lld), by up to %.3g: something else is carried",
+             (long long)(end_of(b) - b->length), (long long)restored.position,
+             (long long)restored.row, restored.most);
+    else if (declared && !carried)
+        find(out, "state", LH_CHECK_FAILED,
+             "the class declares that it carries some, but a segment's outputs are those of a "
+             "fresh start");
+    else
+        find(out, "state", LH_CHECK_OK, "%s",
+             carried ? "a document begins afresh; saved and restored it goes on bit for bit"
+                     : "nothing is carried");
+    return LH_OK;
+}
+
+/* ---- determinism ---- */
+
+/* All that a model comes to from its options and a seed. */
+typedef struct whole {
+    int64_t parameters, outputs;
+    real *values, *gradients, *answers;
+} whole;
+
+static lh_status read_whole(lh_check_bench *b, whole *out) {
+    lh_params *params = b->model->params;
+    out->parameters = lh_tensor_count(lh_params_values(params));
+    out->outputs = LH_CHECK_SEGMENTS * lh_check_count(b);
+    out->values = lh_allocate((size_t)out->parameters * sizeof *out->values);
+    out->gradients = lh_allocate((size_t)out->parameters * sizeof *out->gradients);
+    if (out->values == NULL || out->gradients == NULL) return LH_EMEMORY;
+    LH_TRY(lh_tensor_read(lh_params_values(params), out->values, out->parameters));
+    LH_TRY(lh_check_run(b, &b->inputs, &out->answers));
+    LH_TRY(lh_check_differentiate(b, true));
+    LH_TRY(lh_params_settle_gradients(params));
+    LH_TRY(lh_tensor_read(lh_params_gradients(params), out->gradients, out->parameters));
+    lh_params_clear_gradients(params);
+    return LH_OK;
+}
+
+static void clear_whole(whole *of) {
+    free(of->values);
+    free(of->gradients);
+    free(of->answers);
+}
+
+static bool same(const real *x, const real *y, int64_t count) {
+    return memcmp(x, y, (size_t)count * sizeof *x) == 0;
+}
+
+static void compare_whole(const whole *a, const whole *b, lh_finding *out) {
+    const char *differs = NULL;
+    if (a->parameters != b->parameters || !same(a->values, b->values, a->parameters))
+        differs = "initial values";
+    else if (a->outputs != b->outputs || !same(a->answers, b->answers, a->outputs))
+        differs = "outputs";
+    else if (!same(a->gradients, b->gradients, a->parameters))
+        differs = "gradients";
+    if (differs == NULL)
+        find(out, "determinism", LH_CHECK_OK,
+             "one seed gives the same initial values, outputs and gradients twice, bit for bit");
+    else
+        find(out, "determinism", LH_CHECK_FAILED, "made twice from one seed it has other %s",
+             differs);
+}
+
+static lh_status check_determinism(lh_check_bench *b, lh_finding *out) {
+    lh_check_bench again;
+    whole first = {0}, second = {0};
+    lh_status status = lh_check_open(b->spec, b->rows, &again);
+    if (status == LH_OK) status = read_whole(b, &first);
+    if (status == LH_OK) status = read_whole(&again, &second);
+    if (status == LH_OK) compare_whole(&first, &second, out);
+    clear_whole(&first);
+    clear_whole(&second);
+    lh_check_close(&again);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static lh_status run_checks(lh_check_bench *b, real **values, lh_check_report *out) {
+    enum { CUTS = 5 };
+    out->length = b->length;
+    LH_TRY(lh_check_run(b, &b->inputs, values));
+    LH_TRY(check_outputs(b, *values, next(out)));
+    LH_TRY(check_causality(b, *values, CUTS, next(out)));
+    LH_TRY(check_rows(b, *values, next(out)));
+    LH_TRY(check_determinism(b, next(out)));
+    return check_state(b, *values, next(out));
+}
+
+lh_status lh_check_model(const lh_check_spec *spec, lh_check_report *out) {
+    lh_check_bench bench;
+    real *values = NULL;
+    *out = (lh_check_report){0};
+    lh_status status = lh_check_open(spec, ROWS, &bench);
+    if (status == LH_OK) status = run_checks(&bench, &values, out);
+    free(values);
+    lh_check_close(&bench);
+    return status;
+}
+
+static lh_status check_one_cut(lh_check_bench *b, real **values, lh_finding *out) {
+    LH_TRY(lh_check_run(b, &b->inputs, values));
+    return check_causality(b, *values, 1, out);
+}
+
+lh_status lh_check_causality(const lh_check_spec *spec, lh_finding *out) {
+    lh_check_bench bench;
+    real *values = NULL;
+    *out = (lh_finding){0};
+    lh_status status = lh_check_open(spec, 1, &bench);
+    if (status == LH_OK) status = check_one_cut(&bench, &values, out);
+    free(values);
+    lh_check_close(&bench);
+    return status;
+}

@@ -1,0 +1,74 @@
+-- check: whether a model keeps what it declares.
+local command = require "longhaul.command"
+local core = require "longhaul.core"
+local fold = require "longhaul.run.fold"
+local lists = require "longhaul.run.lists"
+
+-- A small language model's task, one with a source where the model has an encoder, or windows of a
+-- small series.
+local function small_sizes(class)
+  local vocabulary, source = 13, 24
+  if not class.tokens then
+    return { input_features = 6, output_features = 4, time_features = 2, seq_len = 8, label_len = 4,
+      pred_len = 8, stride = 8 }
+  end
+  if not class.encodes then return { vocabulary = vocabulary } end
+  return { vocabulary = vocabulary, source_vocabulary = vocabulary, source_length = source }
+end
+
+local function class_of(name)
+  if not name then command.misuse "longhaul check: which MODEL? `longhaul describe` lists them" end
+  for _, class in ipairs(core.models()) do
+    if class.name == name then return class end
+  end
+  command.one_of("model", name, lists.names(core.models()))
+end
+
+local function sizes_for(class, values)
+  if not values.task then return small_sizes(class) end
+  return core.task_info(core.options("task", values.task, values["task-options"] or ""))
+end
+
+local marks = { ok = "ok", failed = "FAILED", warning = "warning", ["left out"] = "-" }
+
+local function print_findings(report)
+  local failed = 0
+  for _, finding in ipairs(report) do
+    fold.print(("%-7s %-12s %s"):format(marks[finding.verdict], finding.check, finding.text))
+    if finding.verdict == "failed" then failed = failed + 1 end
+  end
+  return failed
+end
+
+local function check(values, rest)
+  local class = class_of(rest[1])
+  if values["task-options"] and not values.task then
+    command.misuse "longhaul check: --task-options is said with --task"
+  end
+  local sizes = sizes_for(class, values)
+  local report = core.check_model { model = core.options("model", class.name, values.options or ""),
+    sizes = sizes, length = command.integer(values, "segment", sizes.length),
+    seed = command.integer(values, "seed", 1, 0, math.maxinteger) }
+  local failed = print_findings(report)
+  print(("\n%s, two rows, two segments of %d"):format(class.name, report.length))
+  return failed > 0 and command.failed or command.ok
+end
+
+return {
+  {
+    name = "check", summary = "whether a model keeps what it declares, before it is believed", run = check,
+    most = 1, takes = function() return lists.names(core.models()) end,
+    usage = "check MODEL [--options TEXT] [--segment N] [--task NAME] [--task-options TEXT] [--seed N]",
+    description = "On small random data, a line each: whether outputs are finite and depend on what is "
+      .. "read; causality, where the class declares it; whether rows of a batch are independent; whether "
+      .. "one seed gives the same numbers twice; whether a document begins afresh and what is carried "
+      .. "can be saved. A model that fails one exits with 1. Give small options: it runs on the processor.",
+    options = {
+      { "options=", "model options, 'layers=2 width=16'", "TEXT" },
+      { "segment=", "length of a segment (default: the shortest from 16 on that the model takes)", "N" },
+      { "task=", "with a task's sizes, and the adapter that it needs", "NAME" },
+      { "task-options=", "task and corpus options, 'name=books segment=64'", "TEXT" },
+      { "seed=", "seed of values and data (default 1)", "N" },
+    },
+  },
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# `longhaul check` names what a plug-in makes wrong, and finds nothing where nothing is.
+. tests/test.sh
+
+plugins=${LH_TEST_PLUGINS:-build/werror/tests/plugins}
+outside() { LONGHAUL_PLUGINS=$plugins "$LONGHAUL_BIN" "$@"; }
+faulty() { outside check faulty --options "fault=$1" "${@:2}"; }
+
+succeeds "a model without faults passes" "ok      causality" faulty none
+quietly 1 "in all that is checked" bash -c "LONGHAUL_PLUGINS=$plugins $LONGHAUL_BIN check faulty | grep -E 'FAILED|warning'"
+# Beside its own line a fault may fail others.
+while IFS=: read -r fault check found; do
+    fails 1 "$fault is found" "$found" faulty "$fault"
+    succeeds "$fault fails $check" "FAILED" bash -c "LONGHAUL_PLUGINS=$plugins $LONGHAUL_BIN check faulty --options fault=$fault | grep 'FAILED *$check '"
+done <<'LIST'
+next:causality:what is read from position 25 on changes the output of position 24 (row 0)
+chunk:causality:changes the output of position 24 (row 0)
+rows:rows:what row 1 reads changes the output of row 0
+later:state:where a document begins, what was read before it changes the output
+seed:determinism:made twice from one seed it has other gradients
+uncarried:state:a segment's outputs are those of a fresh start
+blind:outputs:other inputs give the same ones
+infinite:outputs:not all are finite numbers
+LIST
+fails 1 "behind an adapter, too" "FAILED  causality" faulty next --task recall --task-options 'lengths=16 pairs=2'
+succeeds "a length can be told" "two segments of 7" faulty none --segment 7
+fails 2 "which model has to be said" "which MODEL?" "$LONGHAUL_BIN" check
+fails 2 "a misspelt one is named" "did you mean 'slide'?" "$LONGHAUL_BIN" check slied
+fails 2 "options of a task without one are refused" "--task-options is said with --task" faulty none --task-options segment=3
+fails 1 "a length that it does not take is refused" "window" "$LONGHAUL_BIN" check xl --options 'layers=1 width=8 heads=2 window=4' --segment 7
+
+finish
