@@ -22,7 +22,7 @@ local function view_of(experiment, settings, measured)
     store = store.under(settings, experiment.runs),
   }
   function view.open(source)
-    return { rows = source.rows, results = results.of(source, settings),
+    return { rows = source.rows, results = results.of(source, settings):selected(measured.only),
       store = store.under(settings, source.runs) }
   end
   return view
@@ -102,6 +102,7 @@ local function notes_of(view, shown, names, plot)
   local function is_busy(from, row) return parts.busy_mark(from, row, axes_of(plot)) ~= "" end
   return (view.results:apart(names, shown) and " · times of several rounds" or "")
     .. (any(shown, is_busy) and " · with times of a busy machine (~)" or "")
+    .. (view.results.only and " · " .. views.selected_text(view.results.only) or "")
     .. (view.experiment.changed and " · options changed: " .. view.experiment.changed or "")
     .. stale_note(shown)
 end
@@ -117,13 +118,15 @@ local function drawn(view, kind, plot, dataset)
   return made
 end
 
--- The same with the name of its file, or with its failure: one that fails does not stop the others.
+-- The same with the name of its file, or with its failure: one that fails does not stop the others. A
+-- chart of chosen rows does not take the place of that of all.
 local function one_chart(view, kind, plot, dataset, name)
   view.runs, view.of_all = {}, dataset == ""
   local good, made = pcall(drawn, view, kind, plot, dataset)
   if not good then made = { failure = made } end
   if not made then return nil end
-  made.name, made.plot, made.dataset, made.runs = quote.file_name(name), plot, dataset, view.runs
+  made.name = quote.file_name(view.results.only and name .. "-only" or name)
+  made.plot, made.dataset, made.runs = plot, dataset, view.runs
   made.scale, made.device = view.scale, view.device
   return made
 end

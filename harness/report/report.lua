@@ -14,6 +14,7 @@ local samples = require "longhaul.report.samples"
 local store = require "longhaul.run.store"
 local tables = require "longhaul.report.table"
 local terminal = require "longhaul.report.terminal"
+local views = require "longhaul.report.views"
 
 local report = {}
 
@@ -25,34 +26,35 @@ local function folder_of(experiment, settings)
 end
 
 -- That there is nothing to show at this scale, and where there is something.
-local function print_nothing(experiment, settings)
+local function print_nothing(experiment, settings, measured)
   local here, others, seen = ("%s on %s"):format(settings.scale, settings.device), {}, {}
   for _, run in ipairs(store.under(settings, experiment.runs):rows()) do
     local other = ("%s on %s"):format(run.scale, run.device)
     if not seen[other] and other ~= here then others[#others + 1] = other end
     seen[other] = true
   end
+  local whose = measured.only and views.selected_text(measured.only) or "this script's rows"
   print(("no runs of %s at scale %s in %s%s: nothing is written%s"):format(experiment.runs, here, settings.results,
-    seen[here] and " are of this script's rows" or "",
+    seen[here] and " are of " .. whose or "",
     #others > 0 and "; there are runs at " .. table.concat(others, ", ") or ""))
 end
 
 --- Writes and prints the tables of what was measured (nil: results.of reads it); gives the paths.
---- Where there are no runs at this scale the views stay as they are.
+--- Where there are no runs at this scale the views stay as they are, and where these are of chosen rows.
 function report.tables(experiment, settings, measured)
   local paths = {}
   measured = measured or results.of(experiment, settings)
   if #experiment.tables > 0 and #measured.order == 0 then
-    print_nothing(experiment, settings)
+    print_nothing(experiment, settings, measured)
     return paths
   end
   for _, options in ipairs(experiment.tables) do
     local made = tables.build(experiment, options, measured)
     print(terminal.format(made))
-    for _, path in ipairs(files.write(made, folder_of(experiment, settings))) do
-      paths[#paths + 1] = path
-    end
+    local written = measured.only and {} or files.write(made, folder_of(experiment, settings))
+    table.move(written, 1, #written, #paths + 1, paths)
   end
+  if measured.only then print(("\n%s: printed, not written"):format(views.selected_text(measured.only))) end
   return paths
 end
 

@@ -8,6 +8,7 @@ local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
 local metrics = require "longhaul.run.metrics"
 local reach = require "longhaul.run.reach"
+local selection = require "longhaul.run.selection"
 local statistics = require "longhaul.report.statistics"
 local step_times = require "longhaul.run.step_times"
 local store = require "longhaul.run.store"
@@ -188,6 +189,32 @@ function Results:with_busy()
   return made
 end
 
+--- The same results of those rows alone that `texts` of --only mean (nil: all); times stay relative to a
+--- baseline that is none of them.
+function Results:selected(texts)
+  if not texts then return self end
+  local made, seen = self:relative_to(self.baseline), {}
+  made.whole, made.only, made.groups, made.order, made.datasets = self, texts, {}, {}, {}
+  for _, group in ipairs(self.order) do
+    if selection.means(texts, group.row, group.dataset) then
+      made.groups[key_of(group.row, group.dataset)] = group
+      made.order[#made.order + 1] = group
+      if not seen[group.dataset] then made.datasets[#made.datasets + 1] = group.dataset end
+      seen[group.dataset] = true
+    end
+  end
+  return made
+end
+
+--- Those of a script's rows that are selected.
+function Results:shown(rows)
+  local list = {}
+  for _, row in ipairs(rows) do
+    if selection.means(self.only, row.label, row.dataset) then list[#list + 1] = row end
+  end
+  return list
+end
+
 --- The group of a row on a dataset, or nil when it was never run.
 function Results:group(row, dataset) return self.groups[key_of(row, dataset)] end
 
@@ -202,6 +229,8 @@ end
 
 -- ---- step times ----
 
+local function base_of(self, dataset) return (self.whole or self):group(self.baseline, dataset) end
+
 -- What the rounds say of a group: the number, or nil and why there is none; and the number of a
 -- busy machine, where there is no other. Times are of the configuration, not of a seed.
 local function rounds_say(self, group, metric)
@@ -209,7 +238,7 @@ local function rounds_say(self, group, metric)
     local record, reason, busy = self.times:latest(group.configuration)
     return record and tonumber(record[metric]), reason, busy and tonumber(busy[metric])
   end
-  local base = self:group(self.baseline, group.dataset)
+  local base = base_of(self, group.dataset)
   if not base then return nil, ("has no baseline, '%s' was not run"):format(self.baseline) end
   local ratio, reason, busy = self.times:ratio(group.configuration, base.configuration)
   return ratio, reason and reason:gsub("the baseline$",
@@ -266,7 +295,7 @@ local function factors_on(self, row, metric, dataset)
     list[1] = record and factors(row, record, metrics.better(metric) == "max" and -1 or 1)
     return list
   end
-  local group = self:group(self.baseline, dataset)
+  local group = base_of(self, dataset)
   if not group then return list end
   local _, _, _, record, base = self.times:ratio(found.configuration, group.configuration)
   list[1] = record and factors(row, record, 1)

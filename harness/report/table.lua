@@ -74,13 +74,13 @@ end
 -- A cost has one column; a quality one per dataset, and so has what a model is made of where it is
 -- not the same for all.
 local function columns_of(experiment, options, paper, results)
-  local columns = {}
+  local columns, datasets = {}, summary.datasets(results:shown(experiment.rows))
   for _, metric in ipairs(options.columns) do
     if serves_all(experiment, results, metric) then
       columns[#columns + 1] = { metric = metric, dataset = "", paper = "",
         averaged = averaged_over(experiment, results, metric) }
     else
-      for _, dataset in ipairs(summary.datasets(experiment.rows)) do
+      for _, dataset in ipairs(datasets) do
         columns[#columns + 1] = column_of(experiment, options, paper, results, metric, dataset)
       end
     end
@@ -127,9 +127,10 @@ local function name_on(names, paper, label, column)
   return column.dataset ~= "" and known.on[column.dataset] or known.all
 end
 
-local function labels_of(experiment, paper, columns)
+-- Rows that only the paper has stand in a table of all rows.
+local function labels_of(experiment, paper, columns, results)
   local labels, seen, covered = {}, {}, {}
-  for _, row in ipairs(experiment.rows) do
+  for _, row in ipairs(results:shown(experiment.rows)) do
     local slug = paper.slug[published.row_name(paper, row)]
     if slug then covered[slug] = true end
     if not seen[row.label] then
@@ -137,7 +138,7 @@ local function labels_of(experiment, paper, columns)
       labels[#labels + 1] = row.label
     end
   end
-  for _, label in ipairs(paper.rows) do
+  for _, label in ipairs(results.only and {} or paper.rows) do
     local prints = false
     for _, column in ipairs(columns) do
       prints = prints or paper.value(label, column.metric, column.paper) ~= nil
@@ -289,7 +290,7 @@ function tables.build(experiment, options, results)
     several = #results.datasets > 1, columns = columns, rows = {}, paper = options.published,
     empty = empty_columns(experiment, options, results),
   }
-  local names, labels = names_of(experiment, paper), labels_of(experiment, paper, columns)
+  local names, labels = names_of(experiment, paper), labels_of(experiment, paper, columns, results)
   for i, label in ipairs(labels) do
     local row = { label = label, cells = {} }
     for c, column in ipairs(columns) do

@@ -62,6 +62,9 @@ function views.changed_text(changed)
   return changed and ("Options changed on the command line: %s."):format(changed)
 end
 
+--- What a view says that shows the rows alone which `texts` of --only mean.
+function views.selected_text(texts) return ("rows of '%s' alone"):format(table.concat(texts, "', '")) end
+
 --- The columns of a file, and `more` of those that some of its records have.
 function views.columns(columns, more, records)
   local list = table.move(columns, 1, #columns, 1, {})

@@ -53,6 +53,23 @@ succeeds "and the page" "Options changed on the command line: model.heads=1" cat
 quietly 0 "no verdict is recorded" cmp "$scratch/claims.csv" "$scratch/results/claims/claims.csv"
 quietly 0 "a table without the change shows the script's run" \
     test "$(on table --results "$scratch/results" | grep -c 'changed on the command line')" = 0
+on table --results "$scratch/results" >/dev/null
+cp "$scratch/results/sweep/table.csv" "$scratch"
+on table --results "$scratch/results" --only "slide 8/books" >"$scratch/chosen.log" 2>&1
+succeeds "a table of chosen rows" "slide 8" cat "$scratch/chosen.log"
+succeeds "is printed alone" "rows of 'slide 8/books' alone: printed, not written" cat "$scratch/chosen.log"
+quietly 1 "without the others" grep -E "slide 16|latex|Claims|FLOPs" "$scratch/chosen.log"
+quietly 0 "the file has all" cmp "$scratch/table.csv" "$scratch/results/sweep/table.csv"
+succeeds "rows of which none was run" "are of rows of '16/latex' alone: nothing is written" \
+    on table --results "$scratch/results" --only "16/latex"
+if gnuplot --version >/dev/null 2>&1; then
+    on plot --results "$scratch/results" >/dev/null
+    cp "$scratch/results/sweep/bars-books.gp" "$scratch"
+    succeeds "a chart of chosen rows has a name of its own" "bars-books-only.svg" on plot --results "$scratch/results" --only "slide 8"
+    succeeds "and says so" "rows of 'slide 8' alone" cat "$scratch/results/sweep/bars-books-only.gp"
+    quietly 1 "without the others" grep "slide 16" "$scratch/results/sweep/bars-books-only.gp"
+    quietly 0 "the chart of all stays" cmp "$scratch/bars-books.gp" "$scratch/results/sweep/bars-books.gp"
+fi
 succeeds "a worker is told" "[1/2] slide 8 latex" run --only latex --set train.rate=0.4 --jobs 2
 succeeds "and has run what was asked for" "2" sh -c "grep -c 'rate=0.4 ' '$scratch/results/sweep/runs.csv'"
 succeeds "a job array is told" "'--set=model.heads=1 train.rate=2'" on slurm --set "model.heads=1 train.rate=2"

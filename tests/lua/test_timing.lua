@@ -79,6 +79,17 @@ t.test("a relative time comes from one idle round that has both rows", function(
   t.near(cells["base relative_step_time"].measured, 1, 1e-12)
 end)
 
+t.test("of chosen rows a relative time is still to the baseline", function()
+  local chosen = results.of(bench, settings):selected { "fast" }
+  t.equal(chosen:group("base", "books"), nil)
+  local made = tables.build(bench, bench.tables[1], chosen)
+  t.equal(#made.rows, 1)
+  t.equal(made.rows[1].label, "fast")
+  t.near(chosen:value("fast", "relative_step_time", "books"), 0.8, 1e-12)
+  t.equal(#results.of(bench, settings):relative_to("base"):selected({ "fast" }):quartiles("fast", "relative_step_time",
+    "books"), 2)
+end)
+
 t.test("the quartiles of the round that counts go with a time, a rate and a ratio, the baseline's "
   .. "with the ratio", function()
   local found = results.open(folder, "rounds", "small", "cpu", bench.rows):relative_to "base"

@@ -328,8 +328,9 @@ end
 
 local function tables(values, rest)
   local experiment, settings = load_script(values, rest)
-  local measured = results.of(experiment, settings)
+  local measured = results.of(experiment, settings):selected(settings.only)
   report.print_paths("Files", report.tables(experiment, settings, measured))
+  if settings.only then return end
   report.print_paths("Exponents", report.fits(experiment, settings, measured))
   report.print_paths("Moments", report.moments(experiment, settings, measured))
   report.claims(experiment, settings)
@@ -360,7 +361,8 @@ end
 local function plot(values, rest)
   if values.format then command.one_of("format", values.format, gnuplot.formats) end
   local experiment, settings = load_script(values, rest)
-  local paths, excuses, failed = report.charts(experiment, settings, nil, values.format)
+  local measured = results.of(experiment, settings):selected(settings.only)
+  local paths, excuses, failed = report.charts(experiment, settings, measured, values.format)
   report.print_paths("Charts", paths)
   for _, excuse in ipairs(excuses) do io.stderr:write(excuse, "\n") end
   if #paths == 0 and #excuses == 0 then
@@ -532,13 +534,15 @@ return {
   },
   {
     name = "table", takes = "script", summary = "make the tables again from the results", options = choosing,
-    run = tables, most = 1, usage = "table SCRIPT.lua [--scale SCALE]",
-    description = "Also judges the claims that the script declares.",
+    run = tables, most = 1, usage = "table SCRIPT.lua [--scale SCALE] [--only TEXT] ...",
+    description = "Also judges the claims that the script declares. With --only the tables of these rows are printed, "
+      .. "and nothing is written or judged.",
   },
   {
     name = "plot", takes = "script", summary = "draw the charts again from the results",
     options = with({ "format=", "svg, png or pdf alone; default: SVG and PNG", "FORMAT" }), run = plot,
-    most = 1, usage = "plot SCRIPT.lua [--scale SCALE] [--format FORMAT]",
+    most = 1, usage = "plot SCRIPT.lua [--scale SCALE] [--only TEXT] ... [--format FORMAT]",
+    description = "With --only the charts show these rows alone, in files of their own, NAME-only.svg.",
   },
   {
     name = "watch", takes = "script", summary = "show how far a sweep is, from another terminal",
