@@ -82,7 +82,7 @@ function run_one(run, sweep, title)
     outcome, run.start = run_source(run, sweep)
     if not ranks.exists(run.start.path) then return outcome == "skipped" and "failed" or outcome end
   end
-  if settings.force and ranks.first then results:begin_forced(run.id) end
+  if settings.force and ranks.first then results:begin_forced(run.id, progress.is_worker) end
   local shown = ranks.first and progress.new(title, sweep.board, run, sweep.forecast)
   local outcome = training.run(run, results, sweep.machine, shown)
   if outcome == "done" and ranks.first then core.remove_file(lock_file) end
@@ -179,6 +179,7 @@ end
 local function side_by_side(left, sweep, needs)
   local waiting, settings = {}, sweep.settings
   for i, run in ipairs(left) do
+    if settings.force then sweep.results:forget_forced(run.id) end
     local source = identity.source_of(run)
     waiting[i] = {
       run = run, title = numbered(run), after = source and identity.of(source).run_id,

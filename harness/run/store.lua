@@ -309,9 +309,15 @@ end
 --- There while a run that was begun by --force is under way.
 function Store:forced(id) return ("%s/checkpoints/%s.forced"):format(self.path, id) end
 
---- Under a run's lock: it begins anew, whatever was left of it, unless a forced one goes on.
-function Store:begin_forced(id)
-  if core.exists(self:forced(id)) then return end
+--- Forgets that an earlier command began a run by --force, unless a process is at it.
+function Store:forget_forced(id)
+  if core.exists(self:forced(id)) then remove_idle(self, id, { self:forced(id) }) end
+end
+
+--- Under a run's lock: it begins anew, whatever was left of it. A worker (`goes_on`), which may have been
+--- started again, goes on where its command had begun the run.
+function Store:begin_forced(id, goes_on)
+  if goes_on and core.exists(self:forced(id)) then return end
   core.remove_file(self:checkpoint(id))
   core.remove_file(self:best_weights(id))
   core.write_file(self:forced(id), "")

@@ -4,8 +4,10 @@ local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local forecast = require "longhaul.run.forecast"
 local identity = require "longhaul.run.identity"
+local jobs = require "longhaul.run.jobs"
 local outlook = require "longhaul.run.outlook"
 local plan = require "longhaul.run.plan"
+local progress = require "longhaul.run.progress"
 local runner = require "longhaul.run.runner"
 local script = require "longhaul.script"
 local store = require "longhaul.run.store"
@@ -111,7 +113,7 @@ t.test("a forced run that cannot begin leaves the finished one as it is", functi
   t.equal(results:find(kept.run_id).date, kept.date)
 end)
 
-t.test("a forced run begins anew, and goes on from its own checkpoint", function()
+t.test("a forced run begins anew, also after one that was interrupted, which goes on without force", function()
   local results, train, found = store.at(folder, "chain"), training.run, nil
   local forced = setmetatable({ force = true }, { __index = settings })
   local text = base:gsub('"base"', '"stopped"')
@@ -129,8 +131,11 @@ t.test("a forced run begins anew, and goes on from its own checkpoint", function
   t.equal(begin(settings, "of a plain run"), "none")
   t.equal(begin(settings, "of a plain run"), "of a plain run")
   t.equal(begin(forced, "of a forced run"), "none")
-  t.equal(begin(forced, "of a forced run"), "of a forced run")
   t.equal(begin(settings, "of a forced run"), "of a forced run")
+  t.equal(begin(forced, "of another forced run"), "none")
+  progress.is_worker = true -- of that command, and started again
+  t.equal(begin(forced, "of another forced run"), "of another forced run")
+  progress.is_worker = false
   run(text) -- to its end
   t.equal(begin(forced, "of another forced run"), "none")
   local open = plan.session
@@ -138,6 +143,25 @@ t.test("a forced run begins anew, and goes on from its own checkpoint", function
   t.equal(runner.run(load(text), forced), 1)
   plan.session = open
   t.equal(begin(forced, ""), "none") -- what failed is over
+end)
+
+t.test("runs that are forced side by side do not go on from what an earlier command forced", function()
+  local results, side_by_side, ids = store.at(folder, "chain"), jobs.run, {}
+  local forced = setmetatable({ force = true, jobs = 2 }, { __index = settings })
+  function jobs.run(sweep)
+    for i, entry in ipairs(sweep.waiting) do
+      ids[i] = entry.run.id
+      t.check(not core.exists(results:forced(ids[i])))
+      results:begin_forced(ids[i], true)
+    end
+    return {}, true
+  end
+  local text = base:gsub('"base"', '"beside"') .. base:gsub('"base"', '"besides"')
+  runner.run(load(text), forced)
+  t.check(core.exists(results:forced(ids[1])))
+  runner.run(load(text), forced)
+  jobs.run = side_by_side
+  t.equal(#ids, 2)
 end)
 
 t.test("what is left is told by a finished run on the same GPU", function()
