@@ -106,6 +106,7 @@ lh_status lh_gradient_settle_shared(lh_gradient *const *input, int count) {
 }
 
 lh_status lh_gradient_write(lh_gradient *gradient, lh_act *to, lh_write *write) {
+    if (gradient == NULL) return LH_OK;
     lh_gradient *root = lh_gradient_root(gradient);
     if (root->present) {
         LH_TRY(make_exclusive(root));
@@ -123,6 +124,7 @@ lh_status lh_gradient_write(lh_gradient *gradient, lh_act *to, lh_write *write) 
 }
 
 lh_status lh_gradient_write_real(lh_gradient *gradient, real **to, lh_write *write) {
+    if (gradient == NULL) return LH_OK;
     lh_act act = {.dtype = gradient->dtype};
     if (act.dtype != LH_REAL) return lh_fail(LH_ETYPE, "a gradient in bf16, where reals flow");
     LH_TRY(lh_gradient_write(gradient, &act, write));

@@ -38,7 +38,8 @@ bool lh_gradient_is_present(const lh_gradient *gradient);
 lh_act lh_gradient_read(const lh_gradient *gradient);
 real *lh_gradient_read_real(const lh_gradient *gradient);
 
-/* Where a backward function writes, and how. real: to a slot that is real; else LH_ETYPE. */
+/* Where a backward function writes, and how; both stay as they are for NULL, which wants no
+ * gradient. real: to a slot that is real; else LH_ETYPE. */
 lh_status lh_gradient_write(lh_gradient *gradient, lh_act *to, lh_write *write);
 lh_status lh_gradient_write_real(lh_gradient *gradient, real **to, lh_write *write);
 

@@ -119,17 +119,11 @@ static lh_status attend_backward(lh_tape *tape, lh_node *node) {
                                        .lse = lh_tensor_real(t[LSE])};
     LH_TRY(lh_gradient_settle_shared(node->input, INPUTS));
     LH_TRY(lh_gradient_write_heads(node->input[QUERY], t[QUERY], &args.dq, &args.dq_write));
-    if (node->input[HEAD_SCALE] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[HEAD_SCALE], &args.dhead_scale,
-                                      &args.dhead_scale_write));
-    }
-    if (node->input[BIAS] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[BIAS], &args.dbias, &args.dbias_write));
-    }
-    if (node->input[POSITIONS] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[POSITIONS], &args.dpositions,
-                                      &args.dpositions_write));
-    }
+    LH_TRY(lh_gradient_write_real(node->input[HEAD_SCALE], &args.dhead_scale,
+                                  &args.dhead_scale_write));
+    LH_TRY(lh_gradient_write_real(node->input[BIAS], &args.dbias, &args.dbias_write));
+    LH_TRY(
+        lh_gradient_write_real(node->input[POSITIONS], &args.dpositions, &args.dpositions_write));
     for (int i = 0; i < args.spec.source_count; ++i) {
         LH_TRY(equalise_writes(node, i));
         LH_TRY(key_gradients(node, i, &args.spec.source[i]));

@@ -13,8 +13,7 @@ static lh_status short_convolution_backward(lh_tape *tape, lh_node *node) {
     real **data[] = {&args.dx, &args.dweight, &args.dbias};
     lh_write *write[] = {&args.dx_write, &args.dweight_write, &args.dbias_write};
     for (int i = 0; i < INPUTS; ++i)
-        if (node->input[i] != NULL)
-            LH_TRY(lh_gradient_write_real(node->input[i], data[i], write[i]));
+        LH_TRY(lh_gradient_write_real(node->input[i], data[i], write[i]));
     return LH_RUN_W(lh_tape_pool(tape), short_convolution_backward, &args);
 }
 

@@ -7,15 +7,9 @@ static lh_status fixed_gate_backward(lh_tape *tape, lh_node *node) {
     args.z = lh_tensor_real(node->saved[1]);
     args.bias = lh_tensor_real(node->saved[2]);
     args.dy = lh_gradient_read_real(node->output[0]);
-    if (node->input[0] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[0], &args.dc, &args.dc_write));
-    }
-    if (node->input[1] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[1], &args.dz, &args.dz_write));
-    }
-    if (node->input[2] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[2], &args.dbias, &args.dbias_write));
-    }
+    LH_TRY(lh_gradient_write_real(node->input[0], &args.dc, &args.dc_write));
+    LH_TRY(lh_gradient_write_real(node->input[1], &args.dz, &args.dz_write));
+    LH_TRY(lh_gradient_write_real(node->input[2], &args.dbias, &args.dbias_write));
     return LH_RUN_W(lh_tape_pool(tape), fixed_gate_backward, &args);
 }
 
@@ -56,10 +50,8 @@ static lh_status lstm_gate_backward(lh_tape *tape, lh_node *node) {
     args.dy = lh_gradient_read_real(node->output[0]);
     real **data[] = {&args.dc, &args.dz, &args.df, &args.di};
     lh_write *write[] = {&args.dc_write, &args.dz_write, &args.df_write, &args.di_write};
-    for (int i = 0; i < 4; ++i) {
-        if (node->input[i] != NULL)
-            LH_TRY(lh_gradient_write_real(node->input[i], data[i], write[i]));
-    }
+    for (int i = 0; i < 4; ++i)
+        LH_TRY(lh_gradient_write_real(node->input[i], data[i], write[i]));
     return LH_RUN(lh_tape_pool(tape), lstm_gate_backward, &args);
 }
 
@@ -105,12 +97,8 @@ static lh_status lstm_cell_backward(lh_tape *tape, lh_node *node) {
     args.c = lh_tensor_real(node->saved[1]);
     args.dh = lh_gradient_read_real(node->output[0]);
     args.dnext = lh_gradient_read_real(node->output[1]);
-    if (node->input[0] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[0], &args.dgates, &args.dgates_write));
-    }
-    if (node->input[1] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[1], &args.dc, &args.dc_write));
-    }
+    LH_TRY(lh_gradient_write_real(node->input[0], &args.dgates, &args.dgates_write));
+    LH_TRY(lh_gradient_write_real(node->input[1], &args.dc, &args.dc_write));
     return LH_RUN(lh_tape_pool(tape), lstm_cell_backward, &args);
 }
 

@@ -14,10 +14,8 @@ static lh_status knn_backward(lh_tape *tape, lh_node *node) {
     args.index = lh_tensor_integer(t[INDEX]);
     args.weight = lh_tensor_real(t[WEIGHT]);
     LH_TRY(lh_gradient_write_heads(node->input[QUERY], t[QUERY], &args.dq, &args.dq_write));
-    if (node->input[HEAD_SCALE] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[HEAD_SCALE], &args.dhead_scale,
-                                      &args.dhead_scale_write));
-    }
+    LH_TRY(lh_gradient_write_real(node->input[HEAD_SCALE], &args.dhead_scale,
+                                  &args.dhead_scale_write));
     return LH_RUN_W(lh_tape_pool(tape), knn_attention_backward, &args);
 }
 

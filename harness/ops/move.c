@@ -272,12 +272,8 @@ static lh_status select_rows_backward(lh_tape *tape, lh_node *node) {
     lh_select_rows_backward_args args = *(const lh_select_rows_backward_args *)node->args;
     args.flag = lh_tensor_integer(node->saved[0]);
     args.dy = lh_gradient_read_real(node->output[0]);
-    if (node->input[0] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[0], &args.da, &args.da_write));
-    }
-    if (node->input[1] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[1], &args.dx, &args.dx_write));
-    }
+    LH_TRY(lh_gradient_write_real(node->input[0], &args.da, &args.da_write));
+    LH_TRY(lh_gradient_write_real(node->input[1], &args.dx, &args.dx_write));
     return LH_RUN(lh_tape_pool(tape), select_rows_backward, &args);
 }
 

@@ -14,15 +14,9 @@ static lh_status layer_norm_backward(lh_tape *tape, lh_node *node) {
     args.mean = lh_tensor_real(node->saved[2]);
     args.rstd = lh_tensor_real(node->saved[3]);
     args.dy = lh_gradient_read(node->output[0]);
-    if (node->input[0] != NULL) {
-        LH_TRY(lh_gradient_write(node->input[0], &args.dx, &args.dx_write));
-    }
-    if (node->input[1] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[1], &args.dgain, &args.dgain_write));
-    }
-    if (node->input[2] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[2], &args.dbias, &args.dbias_write));
-    }
+    LH_TRY(lh_gradient_write(node->input[0], &args.dx, &args.dx_write));
+    LH_TRY(lh_gradient_write_real(node->input[1], &args.dgain, &args.dgain_write));
+    LH_TRY(lh_gradient_write_real(node->input[2], &args.dbias, &args.dbias_write));
     return LH_RUN_W(lh_tape_pool(tape), layer_norm_backward, &args);
 }
 
@@ -66,12 +60,8 @@ static lh_status rms_norm_backward(lh_tape *tape, lh_node *node) {
     args.gain = lh_tensor_real(node->saved[1]);
     args.rstd = lh_tensor_real(node->saved[2]);
     args.dy = lh_gradient_read(node->output[0]);
-    if (node->input[0] != NULL) {
-        LH_TRY(lh_gradient_write(node->input[0], &args.dx, &args.dx_write));
-    }
-    if (node->input[1] != NULL) {
-        LH_TRY(lh_gradient_write_real(node->input[1], &args.dgain, &args.dgain_write));
-    }
+    LH_TRY(lh_gradient_write(node->input[0], &args.dx, &args.dx_write));
+    LH_TRY(lh_gradient_write_real(node->input[1], &args.dgain, &args.dgain_write));
     return LH_RUN_W(lh_tape_pool(tape), rms_norm_backward, &args);
 }
 

@@ -37,10 +37,6 @@ static lh_rem_spec spec_of(const lh_rem_spec *sources, lh_tensor *const *t) {
     return spec;
 }
 
-static lh_status list_gradient(lh_gradient *gradient, real **data, lh_write *write) {
-    return gradient != NULL ? lh_gradient_write_real(gradient, data, write) : LH_OK;
-}
-
 static lh_status encode_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *const *t = node->saved;
     const lh_tensor *attended = t[ATTENDED];
@@ -51,10 +47,10 @@ static lh_status encode_backward(lh_tape *tape, lh_node *node) {
     };
     LH_TRY(lh_gradient_write_heads(node->input[ATTENDED], attended, &args.dattention,
                                    &args.dattention_write));
-    LH_TRY(list_gradient(node->input[ETA], &args.deta, &args.deta_write));
-    LH_TRY(list_gradient(node->input[NU], &args.dnu, &args.dnu_write));
-    LH_TRY(list_gradient(node->input[THETA], &args.dtheta, &args.dtheta_write));
-    LH_TRY(list_gradient(node->input[MU], &args.dmu, &args.dmu_write));
+    LH_TRY(lh_gradient_write_real(node->input[ETA], &args.deta, &args.deta_write));
+    LH_TRY(lh_gradient_write_real(node->input[NU], &args.dnu, &args.dnu_write));
+    LH_TRY(lh_gradient_write_real(node->input[THETA], &args.dtheta, &args.dtheta_write));
+    LH_TRY(lh_gradient_write_real(node->input[MU], &args.dmu, &args.dmu_write));
     for (int i = 0; i < args.spec.source_count; ++i) {
         lh_key_source *source = &args.spec.source[i];
         LH_TRY(lh_gradient_write_heads(node->input[FIRST_VALUE + i], t[FIRST_VALUE + i],

@@ -73,12 +73,6 @@ static lh_status gradient_heads(const lh_node *node, int input, int64_t head_wid
     return LH_OK;
 }
 
-/* Where the gradient of an operand of dense reals goes. */
-static lh_status gradient_reals(const lh_node *node, int input, real **to, lh_write *write) {
-    return node->input[input] != NULL ? lh_gradient_write_real(node->input[input], to, write)
-                                      : LH_OK;
-}
-
 static lh_status decay_scan_backward(lh_tape *tape, lh_node *node) {
     const lh_decay_scan_spec spec = spec_of(node->saved);
     lh_decay_scan_backward_args args = {.spec = spec,
@@ -87,8 +81,9 @@ static lh_status decay_scan_backward(lh_tape *tape, lh_node *node) {
     LH_TRY(gradient_heads(node, QUERY, spec.key_width, &args.dq, &args.dq_write));
     LH_TRY(gradient_heads(node, KEY, spec.key_width, &args.dk, &args.dk_write));
     LH_TRY(gradient_heads(node, VALUE, spec.value_width, &args.dv, &args.dv_write));
-    LH_TRY(gradient_reals(node, LOG_DECAY, &args.dlog_decay, &args.dlog_decay_write));
-    LH_TRY(gradient_reals(node, START, &args.dstart, &args.dstart_write));
+    LH_TRY(
+        lh_gradient_write_real(node->input[LOG_DECAY], &args.dlog_decay, &args.dlog_decay_write));
+    LH_TRY(lh_gradient_write_real(node->input[START], &args.dstart, &args.dstart_write));
     return LH_RUN_W(lh_tape_pool(tape), decay_scan_backward, &args);
 }
 
@@ -135,9 +130,10 @@ static lh_status delta_rule_backward(lh_tape *tape, lh_node *node) {
                                         .du = values_in(&scan, lh_gradient_read(node->output[0]))};
     LH_TRY(gradient_heads(node, KEY, scan.key_width, &args.dk, &args.dk_write));
     LH_TRY(gradient_heads(node, VALUE, scan.value_width, &args.dv, &args.dv_write));
-    LH_TRY(gradient_reals(node, BETA, &args.dbeta, &args.dbeta_write));
-    LH_TRY(gradient_reals(node, LOG_DECAY, &args.dlog_decay, &args.dlog_decay_write));
-    LH_TRY(gradient_reals(node, START, &args.dstart, &args.dstart_write));
+    LH_TRY(lh_gradient_write_real(node->input[BETA], &args.dbeta, &args.dbeta_write));
+    LH_TRY(
+        lh_gradient_write_real(node->input[LOG_DECAY], &args.dlog_decay, &args.dlog_decay_write));
+    LH_TRY(lh_gradient_write_real(node->input[START], &args.dstart, &args.dstart_write));
     return LH_RUN_W(lh_tape_pool(tape), delta_rule_backward, &args);
 }
 

@@ -130,6 +130,9 @@ TEST(the_first_contribution_sets_and_others_add) {
     CHECK(lh_gradient_is_present(slot) && lh_gradient_read_real(slot) == to);
     CHECK_OK(lh_gradient_write_real(slot, &to, &write));
     CHECK_EQ_INT(write, LH_ADD);
+    real *const before = to;
+    CHECK_OK(lh_gradient_write_real(NULL, &to, &write));
+    CHECK(to == before && write == LH_ADD);
     lh_gradient_clear(slot);
     CHECK(!lh_gradient_is_present(slot));
     CHECK_OK(lh_gradient_settle(slot));
