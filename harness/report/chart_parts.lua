@@ -6,6 +6,7 @@ local core = require "longhaul.core"
 local factors = require "longhaul.run.factors"
 local gnuplot = require "longhaul.report.gnuplot"
 local label = require "longhaul.report.label"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
@@ -60,39 +61,34 @@ end
 
 -- What the rows of a plot can be told apart by: names of factors and of their models' options.
 local function names_of(rows)
-  local names, seen = {}, {}
-  local function add(name)
-    if not seen[name] then names[#names + 1] = name end
-    seen[name] = true
-  end
+  local names = lists.set()
   for _, row in ipairs(rows) do
-    for _, pair in ipairs(row.factors or {}) do add(pair[1]) end
-    for name in row.model.text:gmatch "([%w_]+)=" do add(name) end
+    for _, pair in ipairs(row.factors or {}) do names:add(pair[1]) end
+    for name in row.model.text:gmatch "([%w_]+)=" do names:add(name) end
   end
-  return names, seen
+  return names
 end
 
 --- What is wrong with the names of a plot over these rows, which are all there are: an axis that is
 --- no metric, factor or option, a group of which no row has a value; nil where nothing is.
 function parts.check_names(plot, rows)
-  local names, known = names_of(rows)
-  table.move({ "class", "row", "dataset" }, 1, 3, #names + 1, names)
-  for i = #names - 2, #names do known[names[i]] = true end
+  local names = names_of(rows)
+  for _, name in ipairs { "class", "row", "dataset" } do names:add(name) end
   local function refusal(field, name)
     return ("field '%s': no factor or option '%s'%s"):format(field, name,
-      core.did_you_mean(tostring(name), names))
+      core.did_you_mean(tostring(name), names.list))
   end
   local x = parts.axis(plot.x)
-  if x and not known[x] and not metrics.is_known(x) then
-    table.move(metrics.names(), 1, #metrics.names(), #names + 1, names)
+  if x and not names.has[x] and not metrics.is_known(x) then
+    for _, name in ipairs(metrics.names()) do names:add(name) end
     return refusal("x", x)
   end
   for _, field in ipairs { "group", "label", "by" } do
     local name = plot[field]
-    if type(name) == "string" and not known[name] then return refusal(field, name) end
+    if type(name) == "string" and not names.has[name] then return refusal(field, name) end
   end
   for name in pairs(plot.where or {}) do
-    if not known[name] then return refusal("where", name) end
+    if not names.has[name] then return refusal("where", name) end
   end
   return nil
 end

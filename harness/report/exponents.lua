@@ -105,13 +105,9 @@ function exponents.slope(points)
 end
 
 local function groups_of(experiment, name)
-  local groups, seen = {}, {}
-  for _, row in ipairs(experiment.rows) do
-    local group = group_of(row, name)
-    if not seen[group] then groups[#groups + 1] = group end
-    seen[group] = true
-  end
-  return groups
+  local groups = lists.set()
+  for _, row in ipairs(experiment.rows) do groups:add(group_of(row, name)) end
+  return groups.list
 end
 
 --- One record for each group, measure and axis that has been measured at two points or more.

@@ -247,15 +247,13 @@ local function heading(group)
 end
 
 local function distinct(stores, name)
-  local texts, seen = {}, {}
+  local texts = lists.set()
   for _, from in ipairs(stores) do
     for _, run in ipairs(csv.distinct(from:rows(), { name })) do
-      local text = run[name] or ""
-      if text ~= "" and not seen[text] then texts[#texts + 1] = quote.line(text) end
-      seen[text] = true
+      if (run[name] or "") ~= "" then texts:add(quote.line(run[name])) end
     end
   end
-  return table.concat(texts, ", ", 1, math.min(#texts, most_named))
+  return table.concat(texts.list, ", ", 1, math.min(#texts.list, most_named))
 end
 
 local function title_of(name, path)

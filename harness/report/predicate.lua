@@ -164,14 +164,11 @@ end
 
 -- The medians of step times that cells are made of: their keys, each once.
 local function medians_of(source, cells)
-  local keys, seen = {}, {}
+  local keys = lists.set()
   for _, cell in ipairs(cells) do
-    for _, factor in ipairs(source:quartiles(cell)) do
-      if not seen[factor.key] then keys[#keys + 1] = factor.key end
-      seen[factor.key] = true
-    end
+    for _, factor in ipairs(source:quartiles(cell)) do keys:add(factor.key) end
   end
-  return keys
+  return keys.list
 end
 
 -- How far the margin comes towards 0, or beyond, when every median of step times lies at the worse

@@ -205,44 +205,37 @@ end
 --- The columns of a list where none are asked for: which run it is, what conditions name, and the
 --- first quality that some run has.
 function query.columns(runs, conditions)
-  local columns, seen = {}, {}
-  local function add(name)
-    if not seen[name] then columns[#columns + 1] = name end
-    seen[name] = true
-  end
-  for _, name in ipairs(always) do add(name) end
-  for _, condition in ipairs(conditions) do add(condition.name) end
+  local columns = lists.set()
+  for _, name in ipairs(always) do columns:add(name) end
+  for _, condition in ipairs(conditions) do columns:add(condition.name) end
   local quality = query.quality(runs)
-  if quality then add(quality) end
-  return columns
+  if quality then columns:add(quality) end
+  return columns.list
 end
 
 --- Every column of these stores but the texts of options.
 function query.plain_columns(stores)
-  local columns, seen = {}, {}
-  for _, kind in ipairs(kinds) do seen[kind .. "_options"] = true end
+  local columns, texts = lists.set(), {}
+  for _, kind in ipairs(kinds) do texts[kind .. "_options"] = true end
   for _, from in ipairs(stores) do
     for _, name in ipairs(from:columns()) do
-      if not seen[name] then columns[#columns + 1] = name end
-      seen[name] = true
+      if not texts[name] then columns:add(name) end
     end
   end
-  return columns
+  return columns.list
 end
 
 --- Every option that some run has, as "model.window", those of models first.
 function query.option_columns(runs)
-  local columns, seen = {}, {}
+  local columns = lists.set()
   for _, kind in ipairs(kinds) do
     for _, run in ipairs(csv.distinct(runs, { kind .. "_options" })) do
       for _, pair in ipairs(option_text.pairs(run[kind .. "_options"] or "")) do
-        local name = kind .. "." .. pair[1]
-        if not seen[name] then columns[#columns + 1] = name end
-        seen[name] = true
+        columns:add(kind .. "." .. pair[1])
       end
     end
   end
-  return columns
+  return columns.list
 end
 
 --- Whether one of the columns shows a time of a busy machine.

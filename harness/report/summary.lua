@@ -1,6 +1,7 @@
 -- Runs and rows in words, for captions and overviews: what they have in common and how they differ.
 -- `runs` are rows of runs.csv.
 local csv = require "longhaul.run.csv"
+local lists = require "longhaul.run.lists"
 
 local summary = {}
 
@@ -69,12 +70,9 @@ end
 
 --- The data sets of a script's rows, in the order in which they first appear.
 function summary.datasets(rows)
-  local list, seen = {}, {}
-  for _, row in ipairs(rows) do
-    if not seen[row.dataset] then list[#list + 1] = row.dataset end
-    seen[row.dataset] = true
-  end
-  return list
+  local datasets = lists.set()
+  for _, row in ipairs(rows) do datasets:add(row.dataset) end
+  return datasets.list
 end
 
 return summary

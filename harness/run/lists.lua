@@ -35,6 +35,17 @@ function lists.keys(of)
   return keys
 end
 
+local Set = {}
+Set.__index = Set
+
+function Set:add(value)
+  if not self.has[value] then self.list[#self.list + 1] = value end
+  self.has[value] = true
+end
+
+--- What is added to it, each value once: `list` in the order in which they came, `has` by value.
+function lists.set() return setmetatable({ list = {}, has = {} }, Set) end
+
 --- The modules of the library in a folder, "longhaul.report.charts.", by their names in it, sorted.
 function lists.modules(folder)
   local names = {}

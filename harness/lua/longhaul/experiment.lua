@@ -7,6 +7,7 @@ local evidence = require "longhaul.report.evidence"
 local fields = require "longhaul.fields"
 local grid = require "longhaul.grid"
 local kinds = require "longhaul.report.kinds"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local names = require "longhaul.names"
 local overrides = require "longhaul.overrides"
@@ -529,21 +530,18 @@ end
 -- What a message about a baseline that no row is goes on with: its name, or the factor of it that
 -- no row has, and the nearest.
 local function baseline_told(baseline, rows)
-  local labels, factors, seen = {}, {}, {}
+  local labels, factors = {}, lists.set()
   for i, row in ipairs(rows) do
     labels[i] = row.label
-    for _, factor in ipairs(row.factors or {}) do
-      if not seen[factor[1]] then factors[#factors + 1] = factor[1] end
-      seen[factor[1]] = true
-    end
+    for _, factor in ipairs(row.factors or {}) do factors:add(factor[1]) end
   end
   if type(baseline) == "string" then
     return (" '%s'%s"):format(baseline, core.did_you_mean(baseline, labels))
   end
   for name in pairs(baseline) do
-    if not seen[name] then
+    if not factors.has[name] then
       return (": no factor '%s'%s"):format(tostring(name),
-        core.did_you_mean(tostring(name), factors))
+        core.did_you_mean(tostring(name), factors.list))
     end
   end
   return ": no row has all of its factors' values"
@@ -563,13 +561,12 @@ end
 
 --- The labels of all tables' baselines, each once, in the order of the tables.
 function Experiment:baselines()
-  local labels, seen = {}, {}
+  local labels = lists.set()
   for _, options in ipairs(self.tables) do
     local label = self:baseline(options)
-    if label and not seen[label] then labels[#labels + 1] = label end
-    seen[label or ""] = true
+    if label then labels:add(label) end
   end
-  return labels
+  return labels.list
 end
 
 --- What the column `model` says of a row: the slug that the paper's table has for its label, else
