@@ -12,10 +12,16 @@
 #   quietly 0 "the same numbers" cmp a b
 #
 # until_true SECONDS COMMAND... waits for a condition, so that no test has to guess how long something
-# takes. $scratch is a folder that goes away; finish prints "N passed, N failed" and exits.
+# takes. $scratch is a folder that goes away, $longhaul the program from any folder; finish prints
+# "N passed, N failed" and exits.
 set -u
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
+# Data, plug-ins and the cache of whoever runs the tests stay out of them.
+unset LONGHAUL_DATA LONGHAUL_PLUGINS
+export XDG_CACHE_HOME=$scratch/cache
+# shellcheck disable=SC2034  # the tests use it
+longhaul=${LONGHAUL_BIN:+$(realpath "$LONGHAUL_BIN")}
 tests_passed=0
 tests_failed=0
 

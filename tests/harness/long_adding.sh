@@ -2,7 +2,7 @@
 # docs/adding.md, done: in a copy of the tree the shell blocks of each section are run line by line, what they
 # make is used together, and taken away again.
 . tests/test.sh
-unset LONGHAUL_DATA LONGHAUL_PLUGINS MAKEFLAGS MFLAGS MAKELEVEL
+unset MAKEFLAGS MFLAGS MAKELEVEL
 export OMP_NUM_THREADS=1 WERROR=1
 
 tree=$scratch/tree

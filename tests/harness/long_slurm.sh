@@ -2,8 +2,6 @@
 # A job array on a real Slurm of one node, started here by this test and ended with it: runs on one and on two ranks, a rank
 # that is killed, a job that is told to stop.
 . tests/test.sh
-longhaul=$(realpath "$LONGHAUL_BIN")
-unset LONGHAUL_DATA
 
 for program in munged slurmctld slurmd sbatch; do
     if ! command -v $program >/dev/null && [ ! -x /usr/sbin/$program ]; then

@@ -2,7 +2,7 @@
 # The targets of `make help` that build or measure, each in its smallest form: in a copy of the tree that has one test of
 # each kind, so that `make test` there is the way through it and not its length.
 . tests/test.sh
-unset LONGHAUL_DATA LONGHAUL_BIN MAKEFLAGS MFLAGS MAKELEVEL
+unset LONGHAUL_BIN MAKEFLAGS MFLAGS MAKELEVEL
 export OMP_NUM_THREADS=1 LH_TEST_TIMEOUT=600
 
 tree=$scratch/tree

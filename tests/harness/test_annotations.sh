@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # What an editor completes is what the option tables say.
 . tests/test.sh
-unset LONGHAUL_PLUGINS # models of the tree only
 quietly 0 "annotations are fresh" "$LONGHAUL_BIN" lua scripts/annotate.lua check
 quietly 1 "and whole" grep -q '\.\.\.$' harness/lua/meta/longhaul.lua
 finish

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # The shell blocks of the tutorial and of "How do I" do what they say, line by line as a reader would type them.
 . tests/test.sh
-unset LONGHAUL_DATA LONGHAUL_PLUGINS
 export OMP_NUM_THREADS=1 LONGHAUL_TREE=$PWD
 # documents call it longhaul
 mkdir "$scratch/bin"

@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # What a command line chooses and changes of a script's runs: --only, --set, --fail-fast.
 . tests/test.sh
-export OMP_NUM_THREADS=1 XDG_CACHE_HOME="$scratch/cache"
-unset LONGHAUL_DATA
-longhaul=$LONGHAUL_BIN
+export OMP_NUM_THREADS=1
 
 cat >"$scratch/sweep.lua" <<'LUA'
 local lh = require "longhaul"

@@ -2,8 +2,6 @@
 # The command line: help everywhere, exit codes, suggestions, and one model at a time.
 . tests/test.sh
 export OMP_NUM_THREADS=1
-unset LONGHAUL_DATA
-longhaul=$LONGHAUL_BIN
 
 succeeds "help" "EXIT STATUS" "$longhaul" help
 fails 2 "no command" "SYNOPSIS" "$longhaul"

@@ -2,8 +2,6 @@
 # Corpora: fetching through curl (from file addresses here), its sums, and importing a tree.
 . tests/test.sh
 
-export XDG_CACHE_HOME=$scratch/cache
-unset LONGHAUL_DATA
 mkdir -p "$scratch/remote" "$scratch/tree/project/inner" "$scratch/tree/other"
 printf 'some text\n' >"$scratch/remote/small.txt"
 printf 'int main;\n' >"$scratch/tree/project/a.c"

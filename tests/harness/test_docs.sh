@@ -2,7 +2,6 @@
 # Every Lua script in the README and the documents runs at smoke scale.
 . tests/test.sh
 export OMP_NUM_THREADS=1
-unset LONGHAUL_DATA
 
 found=0
 for document in README.md docs/*.md; do
@@ -29,7 +28,6 @@ done <"$scratch/kinds"
 # Every figure in the documents, and the overviews of the reference runs, are what the committed tables say.
 succeeds "figures in documents" "as the tables say" "$LONGHAUL_BIN" lua scripts/figures-in-docs.lua
 succeeds "a difference says what ± is" "| data | Rec:fixed:skip minus Slide:13L, ± standard error | seeds |" cat README.md
-longhaul=$(realpath "$LONGHAUL_BIN")
 copy=$scratch/copy
 mkdir -p "$copy/results"
 cp -r README.md docs experiments scripts "$copy"

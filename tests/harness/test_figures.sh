@@ -3,8 +3,6 @@
 # stops no other, and what has no runs is named with the command that makes them.
 . tests/test.sh
 export OMP_NUM_THREADS=1
-unset LONGHAUL_DATA
-longhaul=$(realpath "$LONGHAUL_BIN")
 
 # Without gnuplot the command says what to install; nothing else is tested then.
 mkdir "$scratch/bin"

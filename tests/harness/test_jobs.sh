@@ -3,7 +3,6 @@
 . tests/test.sh
 . tests/harness/kill.sh
 export OMP_NUM_THREADS=2
-unset LONGHAUL_DATA
 
 # A sweep whose rows take STEPS; one starts from another's weights.
 sweep() {

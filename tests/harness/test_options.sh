@@ -2,10 +2,6 @@
 # Options from the command line and from Lua to what is trained, whatever the values hold; lists have one spelling.
 . tests/test.sh
 
-longhaul=$LONGHAUL_BIN
-export XDG_CACHE_HOME=$scratch/cache
-unset LONGHAUL_DATA
-
 # A folder with an apostrophe and a quote: the options behind its name count.
 folder="$scratch/it's \"mine\""
 mkdir -p "$folder"/{train,valid,test}

@@ -2,8 +2,6 @@
 # What longhaul and a peer in another language tell each other, with a stand-in for the peer.
 . tests/test.sh
 export OMP_NUM_THREADS=1
-unset LONGHAUL_DATA
-longhaul=$LONGHAUL_BIN
 
 cat >"$scratch/python" <<'SH'
 #!/bin/sh

@@ -2,9 +2,7 @@
 # Where numbers come from: runs are of the content of their data, a data folder that is not there is
 # an error, and what was read is said.
 . tests/test.sh
-export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$scratch/cache
-unset LONGHAUL_DATA
-longhaul=$LONGHAUL_BIN
+export OMP_NUM_THREADS=1
 
 # sweep NAME [STEPS [MORE]]: one row over the corpus of that name.
 sweep() {

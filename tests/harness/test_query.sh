@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # Runs found, compared and merged: what query, compare and results merge say of two small sweeps.
 . tests/test.sh
-export OMP_NUM_THREADS=1 XDG_CACHE_HOME="$scratch/cache"
-unset LONGHAUL_DATA
-longhaul=$LONGHAUL_BIN
+export OMP_NUM_THREADS=1
 
 cat >"$scratch/sweep.lua" <<'LUA'
 local lh = require "longhaul"

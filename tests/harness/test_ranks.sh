@@ -2,8 +2,6 @@
 # One run on several ranks: the loss curve of one rank, a rank that dies, and going on from its checkpoint.
 . tests/test.sh
 export OMP_NUM_THREADS=1 LONGHAUL_BLAS_CHOSEN=1
-unset LONGHAUL_DATA
-longhaul=$LONGHAUL_BIN
 
 if ! command -v mpirun >/dev/null || ! ldd "$longhaul" | grep -q libmpi; then
     if ! command -v mpirun >/dev/null; then
@@ -181,9 +179,7 @@ LUA
 echo 'local r = require "longhaul.run.ranks"; print(table.concat(r.each(r.rank + 0.5), " "), r.near())' >"$scratch/each.lua"
 succeeds "each knows the others' numbers" $'0.5 1.5 2.5\t3' on_ranks 3 lua "$scratch/each.lua"
 succeeds "who waits long leaves the processors alone" "they rest" on_ranks 3 lua "$scratch/alone.lua"
-export XDG_CACHE_HOME=$scratch/cache
 fails 1 "no size is so fast, on any rank" "comes no nearer" run sized 2 matched --no-timing
-unset XDG_CACHE_HOME
 
 fails 2 "what is for one process" "\`longhaul run\` trains on several" on_ranks 2 bench
 fails 1 "more ranks than rows" "a batch of 5 cannot be shared by 6 ranks" run six 6 short --no-timing

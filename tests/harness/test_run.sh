@@ -4,9 +4,6 @@
 . tests/test.sh
 . tests/harness/kill.sh
 export OMP_NUM_THREADS=1
-unset LONGHAUL_DATA
-export XDG_CACHE_HOME="$scratch/cache"
-longhaul=$LONGHAUL_BIN
 
 # A sweep of three rows; STEPS is replaced.
 sweep() {

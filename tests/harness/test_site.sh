@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
 # The site: every document and every thing with a name has a page, and no link leads nowhere.
 . tests/test.sh
-unset LONGHAUL_DATA
 command -v lowdown >/dev/null || {
     echo "skipped: lowdown is missing, there is no site without it"
     finish
 }
 # of the figures one: test_figures.sh draws all
-longhaul=$(realpath "$LONGHAUL_BIN")
 cat >"$scratch/program" <<SH
 #!/bin/sh
 [ "\$1" = figures ] && shift && exec "$longhaul" figures experiments/reformer/figure5.lua "\$@"

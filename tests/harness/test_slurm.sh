@@ -3,8 +3,6 @@
 # long_slurm.sh gives the same script to a real one.
 . tests/test.sh
 export OMP_NUM_THREADS=1
-unset LONGHAUL_DATA
-longhaul=$LONGHAUL_BIN
 
 # Rows written by several processes at once are all there.
 cat >"$scratch/append.lua" <<'LUA'

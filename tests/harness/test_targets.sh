@@ -2,7 +2,7 @@
 # Every target of `make help` runs: here those that need no build of their own, in a copy of the tree with the program that is
 # tested; in long_targets.sh the others. A target that neither names is a failure.
 . tests/test.sh
-unset LONGHAUL_DATA MAKEFLAGS MFLAGS MAKELEVEL
+unset MAKEFLAGS MFLAGS MAKELEVEL
 export OMP_NUM_THREADS=1
 program=$(realpath "$LONGHAUL_BIN")
 

@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # How far a sweep is, read off its files: before it, in it, where a row is refused, at its end; nothing is changed.
 . tests/test.sh
-export OMP_NUM_THREADS=1 XDG_CACHE_HOME="$scratch/cache"
-unset LONGHAUL_DATA
-longhaul=$LONGHAUL_BIN
+export OMP_NUM_THREADS=1
 
 # A sweep of two rows with STEPS, the second of which has HEADS (of a width of 8).
 sweep() {

@@ -11,8 +11,7 @@
 seconds=${SOAK_SECONDS:-600}
 seed=${SOAK_SEED:-$((RANDOM * 32768 + RANDOM))}
 export OMP_NUM_THREADS=1 LONGHAUL_BLAS_CHOSEN=1 OPENBLAS_NUM_THREADS=1 LONGHAUL_RANK_SECONDS=4
-unset LONGHAUL_DATA LD_PRELOAD
-longhaul=$(realpath "$LONGHAUL_BIN") || exit 1
+unset LD_PRELOAD
 slow_disk=${longhaul%/*}/tests/soak/slow_disk.so
 [ -e "$slow_disk" ] || { echo "$slow_disk is missing: make test-soak builds it"; exit 1; }
 
