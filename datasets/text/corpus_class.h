@@ -6,8 +6,10 @@
 #include "datasets/text/document_store.h"
 #include "harness/engine/plugin.h"
 
-/* Major: a change that breaks plug-ins. Minor: fields appended to lh_corpus_class. */
-#define LH_CORPUS_ABI_MAJOR 1
+/* Major: a change that breaks plug-ins, so also a function that goes from an installed header
+ * (Makefile, header_files) and a field that moves in a struct of one. Minor: fields appended to
+ * lh_corpus_class. */
+#define LH_CORPUS_ABI_MAJOR 2
 #define LH_CORPUS_ABI_MINOR 0
 
 typedef struct lh_corpus_class {

@@ -8,9 +8,11 @@
 #include "harness/train/communicator.h"
 #include "harness/train/metrics.h"
 
-/* Major: a change that breaks plug-ins. Minor: fields appended to lh_task_class. */
-#define LH_TASK_ABI_MAJOR 2
-#define LH_TASK_ABI_MINOR 3
+/* Major: a change that breaks plug-ins, so also a function that goes from an installed header
+ * (Makefile, header_files) and a field that moves in a struct of one. Minor: fields appended to
+ * lh_task_class. */
+#define LH_TASK_ABI_MAJOR 3
+#define LH_TASK_ABI_MINOR 0
 
 /* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
  * until the next call. Optional ones are NULL. Shapes as in lh_batch. */

@@ -153,6 +153,8 @@ broken() {
     quietly 0 "$1 is built" build "$1.c" "broken/$1.so" -w
 }
 broken late steps_out 's/= LH_TASK_ABI_MAJOR/= 99/'
+broken earlier steps_out 's/= LH_TASK_ABI_MAJOR/= 2/' # when lh_batcher_cursor_words was there
+broken first diary 's/= LH_CORPUS_ABI_MAJOR/= 1/'
 broken idle steps_out 's/.train_batch = train_batch/.train_batch = NULL/'
 broken taken steps_out 's/.name = "taken"/.name = "recall"/'
 broken wordless steps_out 's/.digest = digest/.digest = NULL/'
@@ -163,11 +165,13 @@ while IFS=: read -r name why; do
     succeeds "$name is named and left out" "left out: plug-in $scratch/broken/$name.so: $why" described describe tasks
 done <<'LIST'
 late:built for task ABI 99.
+earlier:built for task ABI 2.
+first:built for corpus ABI 1.
 idle:task 'idle' lacks a required entry
 taken:task 'recall' is already defined by longhaul itself
 wordless:task 'wordless' lacks a required entry
 unread:corpus 'unread' lacks a required entry
-young:built for corpus ABI 1.99
+young:built for corpus ABI 2.99
 LIST
 succeeds "and the good one stays" "steps_out" described describe tasks
 
