@@ -113,6 +113,8 @@ lh_status lh_corpus_read_single(lh_corpus *corpus, const char *name, const char 
     lh_text t = {0};
     LH_TRY(lh_corpus_note_file(corpus, path));
     lh_status status = lh_file_unpack(path, &t);
+    if (status == LH_OK && memchr(t.data, '\0', t.bytes) != NULL)
+        status = lh_fail(LH_EFORMAT, "%s: has a NUL byte: no text", path);
     if (status == LH_OK) status = add_thirds(corpus, name, &t, cut_pieces);
     free(t.data);
     return status;

@@ -13,6 +13,7 @@
 #include "datasets/locate.h"
 #include "datasets/text/corpus_folder.h"
 #include "datasets/text/json_lines.h"
+#include "datasets/unpack.h"
 #include "harness/engine/atomic_file.h"
 #include "harness/engine/file.h"
 #include "harness/lua/bind.h"
@@ -187,6 +188,15 @@ static int split_folders(lua_State *lua) {
     return 1;
 }
 
+/* is_text(path) -> whether what a file, which may be compressed with gzip, holds is without NUL. */
+static int is_text(lua_State *lua) {
+    lh_text text = {0};
+    lh_lua_check(lua, lh_file_unpack(luaL_checkstring(lua, 1), &text));
+    lua_pushboolean(lua, memchr(text.data, '\0', text.bytes) == NULL);
+    free(text.data);
+    return 1;
+}
+
 /* file_identity(path) -> text that all paths of a file or a folder share; nil where there is none.
  */
 static int file_identity(lua_State *lua) {
@@ -348,6 +358,7 @@ const luaL_Reg lh_lua_files[] = {{"check_writable", check_writable},
                                  {"remove_file", remove_file},
                                  {"file_identity", file_identity},
                                  {"named_split", named_split},
+                                 {"is_text", is_text},
                                  {"json_lines", json_lines},
                                  {"data_folders", data_folders},
                                  {"cache_folder", cache_folder},

@@ -445,7 +445,7 @@ end
 -- splits when it is read.
 local function import_text(paths, _, target)
   local text, name = core.read_file(paths[1]), paths[1]:match("[^/]+$"):gsub("^%.+", "")
-  if #text == 0 or not name:find "%.gz$" and text:find("\0", 1, true) then return 0 end
+  if #text == 0 or not core.is_text(paths[1]) then return 0 end
   core.write_file(target .. "/" .. quote.file_name(name), text)
   return #paths, ("%s bytes in one file"):format(quantity.amount(#text))
 end

@@ -147,7 +147,11 @@ for how in by_name by_packed; do
     succeeds "and tests the same, $how" "$(grep bits_per_token "$scratch/by_path")" grep bits_per_token "$scratch/$how"
 done
 printf 'a\0b' >"$scratch/nul.txt"
-fails 1 "a file with a NUL byte is no text" "there is no text in it" "$LONGHAUL_BIN" data import "$scratch/nul.txt"
+gzip -k "$scratch/nul.txt"
+for file in nul.txt nul.txt.gz; do
+    fails 1 "$file with a NUL byte is no text" "there is no text in it" "$LONGHAUL_BIN" data import "$scratch/$file"
+    fails 1 "nor is it read as such" "$file: has a NUL byte: no text" train_on "$scratch/$file"
+done
 for i in $(seq 100); do printf '{"text": "hello %d"}\n["hi", "who is it?"]\n' "$i"; done >"$scratch/talk.jsonl"
 succeeds "imports JSON lines" "bytes of JSON lines" "$LONGHAUL_BIN" data import "$scratch/talk.jsonl" --name reddit
 succeeds "which train like any corpus" "bits_per_token" "$LONGHAUL_BIN" train --model lstm --options 'hidden=8 width=8' \
