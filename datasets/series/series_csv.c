@@ -12,8 +12,8 @@
 typedef struct reader {
     const char *path;
     lh_series_table *table;
-    int64_t line, field; /* field: of the row under way, from 0 */
-    bool has_header;
+    int64_t line, field;            /* field: of the row under way, from 0 */
+    bool has_header, has_semicolon; /* the second: in the first column's name */
     lh_date_style style;
     int64_t moment; /* of the last row */
     lh_status status;
@@ -35,7 +35,10 @@ static lh_status read_name(reader *r, const char *text) {
                        "%s: line %lld, column 1: the date '%.40s' where a header is to name the "
                        "columns",
                        r->path, line, text);
-    if (r->field == 0) return LH_OK; /* dates, whatever they are called */
+    if (r->field == 0) { /* dates, whatever they are called */
+        r->has_semicolon = strchr(text, ';') != NULL;
+        return LH_OK;
+    }
     if (text[0] == '\0')
         return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld: a channel without a name", r->path,
                        line, column);
@@ -120,8 +123,9 @@ static lh_status read_cell(reader *r, const char *text, size_t length) {
 static lh_status end_row(reader *r, int end) {
     const int64_t fields = r->table->channels + 1;
     if (!r->has_header && r->table->channels == 0)
-        return lh_fail(LH_EFORMAT, "%s: line %lld: the header names no channel", r->path,
-                       (long long)r->line);
+        return lh_fail(LH_EFORMAT, "%s: line %lld: the header names no channel%s", r->path,
+                       (long long)r->line,
+                       r->has_semicolon ? ": fields are separated by commas, not by ';'" : "");
     if (r->field < fields)
         return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): %s after %lld of %lld fields",
                        r->path, (long long)r->line, (long long)(r->field + 1),

@@ -151,6 +151,7 @@ TEST(what_is_wrong_with_a_file_is_said_with_its_place) {
         {"", "0 rows"},
         {HEADER, "0 rows"},
         {"date\n2020-01-01 00:00:00\n", "line 1: the header names no channel"},
+        {"date;load\n2020-01-01 00:00:00;1\n", "no channel: fields are separated by commas, not"},
         {ROWS, "line 1, column 1: the date '2020-01-01 00:00:00' where a header is to name"},
         {"a,b\n1,10\n2,20\n", "line 2, column 1: '1' is no date like 2016-07-01 00:00:00"},
         {"month,a\n2020-01-01,1\n2020-02-01,2\n2020-03-01,3\n",
