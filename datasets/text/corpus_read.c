@@ -1,8 +1,10 @@
 /* Generator, folder, file of JSON lines or public corpus: the name and what lies there decide. */
 #include "datasets/text/corpus_read.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "datasets/locate.h"
 #include "datasets/text/corpus_class.h"
@@ -53,7 +55,17 @@ static lh_status read_found(lh_corpus *corpus, const char *path, bool given,
     return name_found(corpus, config->name, path);
 }
 
+static lh_status refuse_path(const char *path) {
+    char folder[PATH_MAX];
+    const bool is_whole = path[0] == '/' || getcwd(folder, sizeof folder) == NULL;
+    if (strncmp(path, "./", 2) == 0) path += 2;
+    return lh_fail(LH_EIO,
+                   "there is no file or folder %s%s%s (a path is one from the working folder)",
+                   is_whole ? "" : folder, is_whole ? "" : "/", path);
+}
+
 static lh_status refuse(const char *name) {
+    if (strchr(name, '/') != NULL) return refuse_path(name);
     char *rest =
         lh_format("`longhaul data fetch %s` downloads it if `longhaul data list` has it", name);
     if (rest == NULL) return LH_EMEMORY;

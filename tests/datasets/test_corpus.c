@@ -2,6 +2,8 @@
 #include "datasets/text/corpus.h"
 #include "datasets/text/vocabulary.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -432,6 +434,12 @@ TEST(errors_name_what_is_wrong) {
                 "there are: books, latex, code; looked in ");
     CHECK_FAILS(open_corpus("name=nothing", &corpus), LH_EIO,
                 "`longhaul data fetch nothing` downloads it if `longhaul data list` has it");
+    char missing[PATH_MAX + 32], *folder = getcwd(NULL, 0);
+    (void)snprintf(missing, sizeof missing, "no file or folder %s/notes.txt (", folder);
+    free(folder);
+    CHECK_FAILS(open_corpus("name=./notes.txt", &corpus), LH_EIO, missing);
+    CHECK_FAILS(open_corpus("name=/none/notes", &corpus), LH_EIO,
+                "no file or folder /none/notes (");
     CHECK_FAILS(open_corpus("name=generate:boks", &corpus), LH_EOPTION,
                 "no generator 'boks' (did you mean 'books'?)");
     CHECK_FAILS(open_corpus("name=books tokens=letters", &corpus), LH_EOPTION, "no tokenizer");
