@@ -8,6 +8,7 @@ local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
 local quote = require "longhaul.run.quote"
+local statistics = require "longhaul.report.statistics"
 local step_times = require "longhaul.run.step_times"
 local store = require "longhaul.run.store"
 
@@ -102,7 +103,7 @@ end
 --- What a run says of a column, or of an option ("train.rate"); "" where it says nothing.
 function query.cell(run, name)
   local column, option = option_of(name)
-  if not column then return run[name] or "" end
+  if run[name] or not column then return run[name] or "" end
   return options(run[column] or "")[option] or ""
 end
 
@@ -187,6 +188,65 @@ function query.sort(runs, name, falling)
   end)
 end
 
+-- ---- groups ----
+
+-- The finished runs' values of a metric; where one is infinite, as a perplexity that no number holds, so
+-- is their mean.
+local function values_in(runs, name)
+  local values = {}
+  for _, run in ipairs(runs) do
+    local text = query.cell(run, name)
+    local value = tonumber(text) or (text == "inf" and math.huge or nil)
+    if run.status == "done" then values[#values + 1] = value end
+  end
+  return values
+end
+
+-- What all runs took, those that failed or diverged as well.
+local function seconds_of(runs)
+  local sum = 0
+  for _, run in ipairs(runs) do sum = sum + (tonumber(run.wall_time_s) or 0) end
+  return sum
+end
+
+-- What stands for the runs of a group in a list.
+local function group_of(runs, by, measured)
+  local made = { runs = tostring(#runs), wall_time_s_sum = csv.text(seconds_of(runs)) }
+  for _, name in ipairs(by) do made[name] = query.cell(runs[1], name) end
+  for _, name in ipairs(measured) do
+    local values = values_in(runs, name)
+    local mean, deviation = statistics.of(values)
+    made[name], made[name .. "_deviation"] = csv.text(mean), csv.text(deviation)
+    made[name .. "_count"] = tostring(#values)
+  end
+  for _, run in ipairs(runs) do made.busy = made.busy or (run.busy == "yes" and "yes" or nil) end
+  return made
+end
+
+--- Runs in groups that say the same of the columns `by`, as a list of what may stand for runs, and its
+--- columns: those, `runs` (how many), of each metric of `measured` mean, deviation and count of the finished
+--- ones that have it, and the sum of the time that all took.
+function query.grouped(runs, by, measured)
+  local groups, list, columns = {}, {}, { table.unpack(by) }
+  for _, run in ipairs(runs) do
+    local cells = {}
+    for i, name in ipairs(by) do cells[i] = query.cell(run, name) end
+    local key = table.concat(cells, "\0")
+    if not groups[key] then
+      groups[key] = {}
+      list[#list + 1] = groups[key]
+    end
+    table.insert(groups[key], run)
+  end
+  for i, group in ipairs(list) do list[i] = group_of(group, by, measured) end
+  columns[#columns + 1] = "runs"
+  for _, name in ipairs(measured) do
+    table.move({ name, name .. "_deviation", name .. "_count" }, 1, 3, #columns + 1, columns)
+  end
+  columns[#columns + 1] = "wall_time_s_sum"
+  return list, columns
+end
+
 -- ---- what is shown ----
 
 local always = { "run_id", "experiment", "row", "dataset", "model", "scale", "seed", "status" }
@@ -252,10 +312,14 @@ local function cells_of(runs, columns, text_of)
   return lines
 end
 
+-- The metric that a column of groups is of.
+local function metric_of(name) return name:match "^(.+)_deviation$" or name:match "^(.+)_sum$" or name end
+
 -- A number as a reader wants it where the column is a metric; with a ~ one of a busy machine.
 local function readable(text, name, run)
-  local number = metrics.is_known(name) and tonumber(text)
-  local shown = quote.line(number and metrics.text(name, number) or text)
+  local metric = metric_of(name)
+  local number = metrics.is_known(metric) and tonumber(text)
+  local shown = quote.line(number and metrics.text(metric, number) or text)
   return number and step_times.is_time(name) and run.busy == "yes" and shown .. "~" or shown
 end
 

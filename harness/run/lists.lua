@@ -20,6 +20,14 @@ function lists.is_of_texts(value, least)
   return true
 end
 
+--- Whether a list has a value.
+function lists.has(list, value)
+  for _, other in ipairs(list) do
+    if other == value then return true end
+  end
+  return false
+end
+
 --- The field `name` of each entry.
 function lists.names(list)
   local names = {}

@@ -48,6 +48,34 @@ fails 1 "an unknown option" "(did you mean 'model.window'?)" query "model.windw=
 fails 2 "two formats" "two formats" query --csv --json
 fails 1 "no folder" "no such folder of results" "$longhaul" query --results "$scratch/none"
 
+# Groups: mean, deviation and count of a quality, and what all runs took.
+succeeds "groups of rows" $'row,runs,bits_per_token,bits_per_token_deviation,bits_per_token_count,wall_time_s_sum\n4,2,' query --csv --by row
+succeeds "mean, deviation and sum are those of the runs" "2 of 2" "$longhaul" lua <(cat <<LUA
+local csv, statistics = require "longhaul.run.csv", require "longhaul.report.statistics"
+local by_row, good = {}, 0
+for _, run in ipairs(csv.read "$scratch/one/sweep/runs.csv") do
+  local own = by_row[run.row] or { sum = 0 }
+  own[#own + 1], own.sum, by_row[run.row] = tonumber(run.bits_per_token), own.sum + run.wall_time_s, own
+end
+local pipe = assert(io.popen("'$longhaul' query --results '$scratch/one' --csv --by row,model.window --columns bits_per_token,row --sort -runs"))
+pipe:read "l"
+for line in pipe:lines() do
+  local row, window, runs, mean, deviation, count, sum = line:match "^(.-),(.-),(.-),(.-),(.-),(.-),(.-)$"
+  local wanted_mean, wanted_deviation = statistics.of(by_row[row])
+  local is_good = window == row and runs == "2" and count == "2" and math.abs(mean - wanted_mean) < 1e-12
+    and math.abs(deviation - wanted_deviation) < 1e-12 and math.abs(sum - by_row[row].sum) < 1e-12
+  good = good + (is_good and 1 or 0)
+end
+print(good .. " of 2")
+LUA
+)
+quietly 0 "sorted by what they have" test "$(query --csv --by row --sort bits_per_token)" = \
+    "$(query --csv --by row | (read -r head && echo "$head" && sort -t, -g -k3))"
+fails 2 "groups have no other columns" "groups have no 'machine'" query --by row --columns machine
+fails 2 "nor every column" "--all shows runs, --by groups" query --by row --all
+fails 1 "groups by what is not" "no run has a column or option 'rwo' (did you mean 'row'?)" query --by rwo
+fails 2 "sorted by what they have not" "sort" query --by row --sort seed
+
 # What was timed on a busy machine only is in timings.csv, and shown as tables show it.
 succeeds "what only timings.csv has" "64" query row=4 seed=1 --csv --columns tokens_per_step
 cp -r "$scratch/one" "$scratch/crowded"

@@ -39,11 +39,42 @@ local function with_mark(format, runs, columns)
   return marked
 end
 
+-- What groups show: the metrics among the columns that are asked for, or a quality.
+local function measured_of(names, by, runs)
+  local measured = {}
+  for _, name in ipairs(names or { query.quality(runs) }) do
+    if metrics.is_known(name) then
+      measured[#measured + 1] = name
+    elseif not lists.has(by, name) then
+      command.misuse(("--columns: groups have no '%s', which is neither a metric nor in --by"):format(name))
+    end
+  end
+  return measured
+end
+
+local function run_groups(format, stores, conditions, values)
+  local by, names = names_of(values.by), values.columns and names_of(values.columns)
+  local asked = lists.names(conditions)
+  for _, list in ipairs { by, names or {} } do table.move(list, 1, #list, #asked + 1, asked) end
+  query.check(stores, asked)
+  table.insert(asked, "wall_time_s")
+  local runs = query.select(stores, conditions, asked)
+  local groups, columns = query.grouped(runs, by, measured_of(names, by, runs))
+  local falling, key = (values.sort or ""):match "^(-?)(.+)"
+  if key then
+    command.one_of("sort", key, columns)
+    query.sort(groups, key, falling == "-")
+  end
+  io.write(query.format(format, groups, with_mark(format, groups, columns)))
+end
+
 local function run_query(values, rest)
   local conditions, wrong = query.read(rest)
   if not conditions then command.misuse("query: " .. wrong) end
   if values.all and values.columns then command.misuse "--all and --columns are two choices of columns" end
+  if values.all and values.by then command.misuse "--all shows runs, --by groups of them" end
   local format, stores, names = format_of(values), stores_of(values), lists.names(conditions)
+  if values.by then return run_groups(format, stores, conditions, values) end
   local columns = values.columns and names_of(values.columns) or values.all and query.plain_columns(stores)
   table.move(columns or {}, 1, #(columns or {}), #names + 1, names)
   local falling, by = (values.sort or ""):match "^(-?)(.+)"
@@ -83,7 +114,7 @@ local where = { "results=", "folder with results, of one experiment or of many (
 return {
   {
     name = "query", summary = "list the runs that meet conditions", run = run_query, most = math.huge,
-    usage = "query ['CONDITION ...'] [--columns NAME,... | --all] [--sort [-]NAME] [--csv | --json | --markdown]",
+    usage = "query ['CONDITION ...'] [--columns NAME,... | --all] [--by NAME,...] [--sort [-]NAME] [--csv | --json | --markdown]",
     description = "A condition is NAME=VALUE, or with != < <= > >= or ~ (contains) between them; NAME is a column of "
       .. "runs.csv, tokens_per_step or busy of timings.csv, or an option, as model.window, train.rate. A "
       .. "time of a busy machine, where there is no other, has a ~, in CSV and JSON a column busy:\n"
@@ -92,6 +123,8 @@ return {
       where,
       { "columns=", "what is shown, instead of what conditions name and a quality", "NAME,..." },
       { "all", "show every column, and every option as one: for other programs, with --csv or --json" },
+      { "by=", "groups of runs that have these in common: how many, mean, deviation and count of a quality (or the "
+        .. "metrics of --columns), and the seconds that all took", "NAME,..." },
       { "sort=", "by this column, the least first; -NAME: the greatest first", "NAME" },
       { "csv", "as CSV" },
       { "json", "as JSON" },
