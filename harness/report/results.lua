@@ -66,12 +66,21 @@ local function difference_of(what, now, run)
   return "stale", "run with other options than the script now has"
 end
 
+-- Adds why a run ended badly, once for all seeds that ended so: "seed 1 failed", "seeds 1, 2 failed".
+local function add_reason(made, by_why, seed, why)
+  local known = by_why[why] or { place = #made.reasons + 1, seeds = {} }
+  by_why[why] = known
+  table.insert(known.seeds, seed)
+  made.reasons[known.place] = ("seed%s %s %s"):format(#known.seeds == 1 and "" or "s",
+    table.concat(known.seeds, ", "), why)
+end
+
 -- Of the runs of a configuration the finished ones, one of each seed, and what became of the
 -- others.
 local function group_of(runs)
   local made = { configuration = runs[1].configuration, done = {}, failed = 0, diverged = 0,
     reasons = {} }
-  local by_seed, done = {}, made.done
+  local by_seed, by_why, done = {}, {}, made.done
   local states, seeds = csv.texts(runs, "status"), csv.texts(runs, "seed")
   for i, run in ipairs(runs) do
     local status, seed = states[i], seeds[i]
@@ -84,7 +93,7 @@ local function group_of(runs)
     else
       status = status == "diverged" and "diverged" or "failed"
       made[status] = made[status] + 1
-      table.insert(made.reasons, ("seed %s %s"):format(seed, run.error or status))
+      add_reason(made, by_why, seed, run.error or status)
     end
   end
   return made

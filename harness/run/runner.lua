@@ -240,10 +240,16 @@ local function say_expected(left, board, settings)
     guessed > 0 and (" (%d told by FLOPs alone: dry-run knows more)"):format(guessed) or ""))
 end
 
--- On rank 0 why runs are not begun whose rows are not tuned.
+-- On rank 0 why runs are not begun whose rows are not tuned, once for the seeds of a row.
 local function say_untuned(runs)
+  local seeds, first = {}, {}
   for _, run in ipairs(ranks.first and runs or {}) do
-    io.stderr:write(("%s  is not tuned: %s\n"):format(numbered(run), run.row.untuned))
+    if not seeds[run.row] then first[#first + 1] = run end
+    seeds[run.row] = (seeds[run.row] or 0) + 1
+  end
+  for _, run in ipairs(first) do
+    local more = seeds[run.row] > 1 and (" and %d more"):format(seeds[run.row] - 1) or ""
+    io.stderr:write(("%s%s  is not tuned: %s\n"):format(numbered(run), more, run.row.untuned))
   end
 end
 

@@ -147,6 +147,14 @@ t.test("what diverged or failed is no result: not in a mean, not the best, named
   t.equal(select(2, tables.texts(made.columns[1], made.rows[3].cells[1])), "diverged")
 end)
 
+t.test("what went wrong with several seeds alike is said once", function()
+  local bench = bench_of("alike", { "failed" }, { "bits_per_byte" })
+  for seed, why in ipairs { "x.lua:3: no", "of late", "x.lua:3: no" } do
+    runs.put(folder, bench, { label = "failed", seed = seed, status = "failed", error = why })
+  end
+  t.equal(cells_of(bench)["failed bits_per_byte"].note, "seeds 1, 3 x.lua:3: no; seed 2 of late")
+end)
+
 t.test("where a seed's score is infinite there is no mean of the others, and the cell says why", function()
   local bench = bench_of("infinite", { "burst", "even" }, { "word_perplexity", "bits_per_byte" })
   for seed = 1, 3 do

@@ -285,7 +285,15 @@ t.test("a row whose trials all ended without a score has failed: --fail-fast sto
   t.check(interrupted)
   t.equal(#store.at(settings.results, "hopeless"):rows(), 0)
   settings.fail_fast = false
-  failed, interrupted = runner.run(bench, settings)
+  local stderr, said = io.stderr, {}
+  io.stderr = { write = function(_, ...) table.insert(said, table.concat { ... }) end }
+  local good, message = pcall(function() failed, interrupted = runner.run(bench, settings) end)
+  io.stderr = stderr
+  t.equal(good, true, message)
+  local text, count = table.concat(said), 0
+  t.contains(text, "[1/5] width 8 books seed 1 and 1 more  is not tuned: none of its 3 trials")
+  for _ in text:gmatch "is not tuned" do count = count + 1 end
+  t.equal(count, 2)
   t.equal(failed, 3)
   t.check(not interrupted)
   t.equal(#store.at(settings.results, "hopeless"):rows(), 2)
