@@ -105,11 +105,15 @@ end
 
 -- ---- measuring ----
 
+-- Options of training by which a step takes another time or another amount of memory: momentum has a
+-- tensor for every parameter.
+local costly = { "precision", "optimizer", "momentum", "segments_per_step", "accumulate", "swap_parameters" }
+
 -- What the cost of a step depends on.
 local function signature_of(row)
-  return core.hash(table.concat({ row.model.name, row.model.text, row.task.name, row.task.text,
-    row.train:option "precision", row.train:option "optimizer", row.train:option "segments_per_step" },
-    "\n"), 16)
+  local words = { row.model.name, row.model.text, row.task.name, row.task.text }
+  for _, name in ipairs(costly) do words[#words + 1] = row.train:spelled(name) end
+  return core.hash(table.concat(words, "\n"), 16)
 end
 
 -- Rows that differ in data alone, or in what a script tunes, have steps of about one price for a

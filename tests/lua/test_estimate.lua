@@ -95,6 +95,17 @@ t.test("one of rows that are alike is tried, once, and the cache folder keeps it
   t.equal(#csv.read(folder .. "/cache/rates.csv"), 2)
 end)
 
+t.test("rows that differ in what training takes of memory are tried apart", function()
+  local before, rows = opened, {}
+  for i, changes in ipairs { { momentum = 0 }, { momentum = 0.9 }, { accumulate = 2 } } do
+    changes.steps, changes.optimizer = 10, "sgd"
+    rows[i] = row_of("own " .. i, { train = lh.train(changes) })
+  end
+  local runs = expected_of(rows, { open = open })
+  t.equal(opened - before, 3)
+  t.check(runs[1].expected.bytes < runs[2].expected.bytes)
+end)
+
 t.test("a small model's rate says nothing of a large one", function()
   local near = row_of("near", { model = lh.models.slide { layers = 2, width = 16, heads = 2, window = 16 } })
   local far = row_of("far", { model = lh.models.slide { layers = 8, width = 64, heads = 2, window = 32 } })
