@@ -137,10 +137,8 @@ static lh_tensor *project(lh_pass *pass, lh_tensor *x, int weight, lh_unary_op a
     return lh_linear(lh_pass_tape(pass), x, lh_pass_param(pass, weight), NULL, activation);
 }
 
-/* [batch][length][heads][head_width]. */
 static lh_tensor *project_heads(const instance *model, lh_pass *pass, lh_tensor *x, int weight) {
-    lh_tensor *y = project(pass, x, weight, LH_UNARY_IDENTITY);
-    return lh_split_heads(lh_pass_tape(pass), y, model->head_width);
+    return lh_project_heads(lh_pass_tape(pass), x, lh_pass_param(pass, weight), model->head_width);
 }
 
 /* softmax_j((q_i . (k_j + p_(i - j))) / sqrt(head_width)) over the own block and the one before

@@ -132,11 +132,8 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
 
 /* ---- forward ---- */
 
-/* [rows][n][k width] -> [rows][n][k heads][head_width]. */
 static lh_tensor *project(const instance *model, const lh_pass *pass, lh_tensor *x, int weight) {
-    lh_tape *tape = lh_pass_tape(pass);
-    lh_tensor *y = lh_linear(tape, x, lh_pass_param(pass, weight), NULL, LH_UNARY_IDENTITY);
-    return lh_split_heads(tape, y, model->head_width);
+    return lh_project_heads(lh_pass_tape(pass), x, lh_pass_param(pass, weight), model->head_width);
 }
 
 /* Causal attention to the memory and the window. */

@@ -172,8 +172,7 @@ static lh_tensor *normed(const walk *w, lh_tensor *x, int gain) {
 }
 
 static lh_tensor *into_heads(const walk *w, lh_tensor *x, int weight) {
-    x = lh_linear(w->tape, x, lh_pass_param(w->pass, weight), NULL, LH_UNARY_IDENTITY);
-    return lh_split_heads(w->tape, x, w->size->head_width);
+    return lh_project_heads(w->tape, x, lh_pass_param(w->pass, weight), w->size->head_width);
 }
 
 static lh_keys keys_of(const walk *w, const attention_layer *l, lh_tensor *x) {

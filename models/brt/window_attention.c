@@ -65,9 +65,7 @@ void lh_window_attention_declare(lh_window_attention *layer, const lh_block_conf
 
 lh_tensor *lh_project(const lh_block_config *config, const lh_pass *pass, lh_tensor *x,
                       int weight) {
-    lh_tape *tape = lh_pass_tape(pass);
-    lh_tensor *y = lh_linear(tape, x, lh_pass_param(pass, weight), NULL, LH_UNARY_IDENTITY);
-    return lh_split_heads(tape, y, config->head_width);
+    return lh_project_heads(lh_pass_tape(pass), x, lh_pass_param(pass, weight), config->head_width);
 }
 
 lh_tensor *lh_project_unit(const lh_block_config *config, const lh_pass *pass, lh_tensor *x,

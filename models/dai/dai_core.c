@@ -274,10 +274,8 @@ lh_dai_pass lh_dai_begin(const lh_dai_core *core, lh_pass *pass, int64_t distanc
     return p;
 }
 
-/* [batch][n][k inner] -> [batch][n][k heads][head_width]. */
 static lh_tensor *project(const lh_dai_pass *p, lh_tensor *x, int weight) {
-    lh_tensor *y = lh_linear(p->tape, x, lh_pass_param(p->pass, weight), NULL, LH_UNARY_IDENTITY);
-    return lh_split_heads(p->tape, y, p->core->config.head_width);
+    return lh_project_heads(p->tape, x, lh_pass_param(p->pass, weight), p->core->config.head_width);
 }
 
 lh_tensor *lh_dai_keys(const lh_dai_pass *p, int64_t layer, lh_tensor *x) {

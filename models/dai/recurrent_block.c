@@ -134,12 +134,10 @@ static lh_tensor *rotate(lh_tape *tape, const rotation *r, lh_tensor *x) {
     return lh_concat(tape, 3, parts, x->shape[3] > 2 * r->half ? 3 : 2);
 }
 
-/* [batch][n][k inner] -> [batch][n][k heads][head_width]. */
 static lh_tensor *project(const lh_block_attention *attention, const lh_pass *pass, lh_tensor *x,
                           int weight) {
-    lh_tape *tape = lh_pass_tape(pass);
-    lh_tensor *y = lh_linear(tape, x, lh_pass_param(pass, weight), NULL, LH_UNARY_IDENTITY);
-    return lh_split_heads(tape, y, attention->head_width);
+    return lh_project_heads(lh_pass_tape(pass), x, lh_pass_param(pass, weight),
+                            attention->head_width);
 }
 
 /* Attention of x to `context`, or to itself (context NULL) with rotary positions. */

@@ -1,5 +1,5 @@
-/* Checks of options and segments, first values, layer norms, dropout, the tokens that a cache
- * keeps, the sinusoids of Vaswani et al. 2017, section 3.5, and pairs of local attention. */
+/* Checks of options and segments, first values, layer norms, dropout, heads, the tokens that a
+ * cache keeps, the sinusoids of Vaswani et al. 2017, section 3.5, and pairs of local attention. */
 #include "models/layers/common.h"
 
 #include <math.h>
@@ -71,6 +71,10 @@ lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x) {
 
 lh_tensor *lh_pass_dropout(const lh_pass *pass, double rate, lh_tensor *x) {
     return lh_dropout(lh_pass_tape(pass), x, lh_pass_is_training(pass) ? rate : 0.0, 0);
+}
+
+lh_tensor *lh_project_heads(lh_tape *tape, lh_tensor *x, lh_tensor *weight, int64_t head_width) {
+    return lh_split_heads(tape, lh_linear(tape, x, weight, NULL, LH_UNARY_IDENTITY), head_width);
 }
 
 lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_tensor *now) {

@@ -1,6 +1,6 @@
 /* Small pieces that every family needs: checks of options and segments, names and first values of
- * parameters, layer norms, dropout in training, the tokens that a cache keeps, sinusoidal
- * positions, pairs of local attention. */
+ * parameters, layer norms, dropout in training, projections into heads, the tokens that a cache
+ * keeps, sinusoidal positions, pairs of local attention. */
 #ifndef LH_LAYERS_COMMON_H
 #define LH_LAYERS_COMMON_H
 
@@ -58,6 +58,9 @@ lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x);
 
 /* x dropped out at this rate in training, x itself outside. */
 lh_tensor *lh_pass_dropout(const lh_pass *pass, double rate, lh_tensor *x);
+
+/* x weight, into heads: [batch][n][width] -> [batch][n][k heads][head_width]. */
+lh_tensor *lh_project_heads(lh_tape *tape, lh_tensor *x, lh_tensor *weight, int64_t head_width);
 
 /* The last `count` tokens of [before; now] along axis 1; `before` has at least count. */
 lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_tensor *now);

@@ -202,8 +202,7 @@ lh_tensor *lh_reformer_dropout(const lh_reformer_run *run, lh_tensor *x) {
 }
 
 static lh_tensor *project(const lh_reformer_run *run, lh_tensor *x, int weight) {
-    lh_tensor *y = lh_linear(run->tape, x, run->param[weight], NULL, LH_UNARY_IDENTITY);
-    return lh_split_heads(run->tape, y, run->config->head_width);
+    return lh_project_heads(run->tape, x, run->param[weight], run->config->head_width);
 }
 
 /* Keys of a shared projection: q / sqrt(mean(q^2) + epsilon), and the scores divided by

@@ -143,10 +143,8 @@ lh_tensor *lh_staircase_normed(const lh_staircase_pass *pass, int64_t layer, lh_
     return normed_before(pass, x, l->norm);
 }
 
-/* [batch][count][width] -> [batch][count][n * heads][head_width]. */
 static lh_tensor *project(const lh_staircase_pass *pass, lh_tensor *x, lh_tensor *weight) {
-    lh_tensor *y = lh_linear(pass->tape, x, weight, NULL, LH_UNARY_IDENTITY);
-    return lh_split_heads(pass->tape, y, pass->core->config.head_width);
+    return lh_project_heads(pass->tape, x, weight, pass->core->config.head_width);
 }
 
 lh_tensor *lh_staircase_keys(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x) {
