@@ -35,8 +35,8 @@ static int64_t within(int64_t step, int64_t steps) {
  * t averages around step t. */
 static lh_status make_average(instance *model) {
     const int64_t steps = model->setup.seq_len, half = (model->kernel - 1) / 2;
-    model->average = calloc((size_t)(steps * steps), sizeof *model->average);
-    if (model->average == NULL) return lh_fail(LH_EMEMORY, "out of memory");
+    model->average = lh_allocate_zeroed((size_t)(steps * steps), sizeof *model->average);
+    if (model->average == NULL) return LH_EMEMORY;
     for (int64_t t = 0; t < steps; ++t)
         for (int64_t offset = -half; offset <= half; ++offset)
             model->average[within(t + offset, steps) * steps + t] += 1 / (real)model->kernel;

@@ -27,8 +27,9 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     if (model->season > setup->seq_len)
         return lh_fail(LH_EOPTION, "option 'season' (%lld) is above the task's seq_len (%lld)",
                        (long long)model->season, (long long)setup->seq_len);
-    model->repeats = calloc((size_t)(setup->seq_len * setup->pred_len), sizeof *model->repeats);
-    if (model->repeats == NULL) return lh_fail(LH_EMEMORY, "out of memory");
+    model->repeats =
+        lh_allocate_zeroed((size_t)(setup->seq_len * setup->pred_len), sizeof *model->repeats);
+    if (model->repeats == NULL) return LH_EMEMORY;
     for (int64_t t = 0; t < setup->pred_len; ++t)
         model->repeats[(setup->seq_len - model->season + t % model->season) * setup->pred_len + t] =
             1;

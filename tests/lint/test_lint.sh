@@ -120,6 +120,10 @@ file kernels/words.c <<'C'
 void stop(void) { exit(1); }
 C
 fails 1 "sees exit below main" "kernels/words.c:1: exit(" on_tree words
+file models/words.c <<'C'
+static void *take(void) { return calloc(1, 1); }
+C
+fails 1 "sees memory that no test makes fail" "models/words.c:1: calloc(" on_tree words
 
 cat >"$scratch/banned.c" <<'C'
 int main(void) { return atoi("1"); }
