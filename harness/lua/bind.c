@@ -45,6 +45,20 @@ void lh_lua_push_owned(lua_State *lua, char *text, size_t bytes) {
     lh_lua_settle(lua, status);
 }
 
+void lh_lua_push_type(lua_State *lua, const char *name, const luaL_Reg *methods,
+                      lua_CFunction close) {
+    if (luaL_newmetatable(lua, name) == 0) return;
+    if (methods != NULL) {
+        lua_newtable(lua);
+        luaL_setfuncs(lua, methods, 0);
+        lua_setfield(lua, -2, "__index");
+    }
+    lua_pushcfunction(lua, close);
+    lua_setfield(lua, -2, "__gc");
+    lua_pushcfunction(lua, close);
+    lua_setfield(lua, -2, "__close");
+}
+
 const char *lh_lua_field(lua_State *lua, int index, const char *name) {
     const int table = lua_absindex(lua, index);
     if (lua_getfield(lua, table, name) != LUA_TSTRING) {

@@ -78,6 +78,11 @@ const char *lh_lua_field(lua_State *lua, int index, const char *name);
  * has more than `most`. */
 int64_t lh_lua_count(lua_State *lua, int index, int64_t most);
 
+/* Pushes the metatable of the userdata of this name, which is made when it is first asked for: its
+ * `methods` (NULL: none), and `close` for the collector and the end of a block. */
+void lh_lua_push_type(lua_State *lua, const char *name, const luaL_Reg *methods,
+                      lua_CFunction close);
+
 /* Fields of the table at the top of the stack; of a NULL text there is none, and neither of a
  * number that has to be known and is not (NaN). */
 void lh_lua_set_text(lua_State *lua, const char *name, const char *value);

@@ -35,10 +35,7 @@ static int source_close(lua_State *lua) {
 static source *push_source(lua_State *lua) {
     source *s = lua_newuserdatauv(lua, sizeof *s, UNQUOTE);
     *s = (source){0};
-    if (luaL_newmetatable(lua, source_type) != 0) {
-        lua_pushcfunction(lua, source_close);
-        lua_setfield(lua, -2, "__gc");
-    }
+    lh_lua_push_type(lua, source_type, NULL, source_close);
     lua_setmetatable(lua, -2);
     return s;
 }

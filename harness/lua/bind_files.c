@@ -79,14 +79,7 @@ static int begin_file(lua_State *lua) {
     const char *path = luaL_checkstring(lua, 1);
     lh_atomic_file **file = lua_newuserdatauv(lua, sizeof(lh_atomic_file *), 0);
     *file = NULL;
-    if (luaL_newmetatable(lua, file_type) != 0) {
-        lua_pushcfunction(lua, file_close);
-        lua_setfield(lua, -2, "__gc");
-        lua_pushcfunction(lua, file_close);
-        lua_setfield(lua, -2, "__close");
-        luaL_newlib(lua, methods);
-        lua_setfield(lua, -2, "__index");
-    }
+    lh_lua_push_type(lua, file_type, methods, file_close);
     lua_setmetatable(lua, -2);
     lh_lua_check(lua, lh_atomic_file_open(path, file));
     return 1;
@@ -277,12 +270,7 @@ static int lock(lua_State *lua) {
     const int command = lua_toboolean(lua, 2) ? F_SETLK : F_SETLKW;
     int *file = lua_newuserdatauv(lua, sizeof *file, 0);
     *file = -1;
-    if (luaL_newmetatable(lua, lock_type) != 0) {
-        lua_pushcfunction(lua, lock_close);
-        lua_setfield(lua, -2, "__gc");
-        lua_pushcfunction(lua, lock_close);
-        lua_setfield(lua, -2, "__close");
-    }
+    lh_lua_push_type(lua, lock_type, NULL, lock_close);
     lua_setmetatable(lua, -2);
     *file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
     if (*file < 0)

@@ -158,18 +158,6 @@ static int generator_next(lua_State *lua) {
 
 /* ---- types ---- */
 
-static void make_type(lua_State *lua, const char *name, const luaL_Reg *methods,
-                      lua_CFunction close) {
-    if (luaL_newmetatable(lua, name) == 0) return;
-    lua_newtable(lua);
-    luaL_setfuncs(lua, methods, 0);
-    lua_setfield(lua, -2, "__index");
-    lua_pushcfunction(lua, close);
-    lua_setfield(lua, -2, "__gc");
-    lua_pushcfunction(lua, close);
-    lua_setfield(lua, -2, "__close");
-}
-
 static const luaL_Reg tokenizer_methods[] = {{"vocabulary", tokenizer_vocabulary},
                                              {"encode", tokenizer_encode},
                                              {"decode", tokenizer_decode},
@@ -184,8 +172,8 @@ static const luaL_Reg generator_methods[] = {{"feed", generator_feed},
 
 /* setup_generators(): makes the userdata types; the library calls it once. */
 static int setup_generators(lua_State *lua) {
-    make_type(lua, tokenizer_type, tokenizer_methods, tokenizer_close);
-    make_type(lua, generator_type, generator_methods, generator_close);
+    lh_lua_push_type(lua, tokenizer_type, tokenizer_methods, tokenizer_close);
+    lh_lua_push_type(lua, generator_type, generator_methods, generator_close);
     return 0;
 }
 

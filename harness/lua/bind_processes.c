@@ -58,14 +58,7 @@ static int start_process(lua_State *lua) {
     }
     lh_process *process = lua_newuserdatauv(lua, sizeof *process, 0);
     *process = (lh_process){.output = -1};
-    if (luaL_newmetatable(lua, process_type) != 0) {
-        lua_pushcfunction(lua, process_close);
-        lua_setfield(lua, -2, "__gc");
-        lua_pushcfunction(lua, process_close);
-        lua_setfield(lua, -2, "__close");
-        luaL_newlib(lua, methods);
-        lua_setfield(lua, -2, "__index");
-    }
+    lh_lua_push_type(lua, process_type, methods, process_close);
     lua_setmetatable(lua, -2);
     lh_lua_check(lua, lh_process_start(words, process));
     return 1;

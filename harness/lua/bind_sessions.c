@@ -415,13 +415,7 @@ static const luaL_Reg methods[] = {{"train", session_train},
 
 /* setup_sessions(): makes the userdata type; the library calls it once. */
 static int setup_sessions(lua_State *lua) {
-    if (luaL_newmetatable(lua, session_type) == 0) return 0;
-    luaL_newlib(lua, methods);
-    lua_setfield(lua, -2, "__index");
-    lua_pushcfunction(lua, session_close);
-    lua_setfield(lua, -2, "__gc");
-    lua_pushcfunction(lua, session_close);
-    lua_setfield(lua, -2, "__close");
+    lh_lua_push_type(lua, session_type, methods, session_close);
     return 0;
 }
 
