@@ -114,7 +114,8 @@ local where = { "results=", "folder with results, of one experiment or of many (
 return {
   {
     name = "query", summary = "list the runs that meet conditions", run = run_query, most = math.huge,
-    usage = "query ['CONDITION ...'] [--columns NAME,... | --all] [--by NAME,...] [--sort [-]NAME] [--csv | --json | --markdown]",
+    usage = "query ['CONDITION ...'] [--columns NAME,... | --all] [--by NAME,...] [--sort [-]NAME] "
+      .. "[--csv | --json | --markdown]",
     description = "A condition is NAME=VALUE, or with != < <= > >= or ~ (contains) between them; NAME is a column of "
       .. "runs.csv, tokens_per_step or busy of timings.csv, or an option, as model.window, train.rate. A "
       .. "time of a busy machine, where there is no other, has a ~, in CSV and JSON a column busy:\n"
