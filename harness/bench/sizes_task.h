@@ -1,6 +1,5 @@
-/* A task of given sizes and no data: a language model's batches, all of token 0; one
- * batch is a pass over a split. For what a step
- * costs, which depends on the sizes alone. No user sees it. */
+/* A task of given sizes and no data: a language model's batches, all of token 0; one batch is a
+ * pass over a split. For what a step costs, which depends on the sizes alone. No user sees it. */
 #ifndef LH_BENCH_SIZES_TASK_H
 #define LH_BENCH_SIZES_TASK_H
 

@@ -11,8 +11,7 @@
 typedef enum lh_init_kind {
     LH_INIT_CONSTANT,         /* mean everywhere */
     LH_INIT_NORMAL,           /* N(mean, deviation^2) */
-    LH_INIT_TRUNCATED_NORMAL, /* normal cut at two sigma and widened so that the deviation is exact
-                               */
+    LH_INIT_TRUNCATED_NORMAL, /* normal cut at two sigma, widened so that the deviation is exact */
     LH_INIT_UNIFORM,          /* mean +- deviation */
     LH_INIT_EITHER_SIGN,      /* the same, times 1 or -1 */
     LH_INIT_SINUSOIDS /* row p of a table of positions: sin(p f), cos(p f) in turn, f = 10000^(

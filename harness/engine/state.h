@@ -28,9 +28,8 @@ lh_status lh_model_forward(const lh_model *model, lh_tape *tape, lh_state *state
                            const lh_batch *batch, bool training, lh_output *out);
 /* What an adapter calls within: the class on this batch, in the same pass. */
 lh_status lh_pass_run(lh_pass *pass, const lh_batch *batch, lh_output *out);
-/* Makes the pending state and statistics current. Call after backward (or right after forward when
- * not training).
- */
+/* Makes the pending state and statistics current. Call after backward, or right after forward when
+ * not training. */
 lh_status lh_state_commit(lh_state *state);
 
 /* What lh_state_create keeps of each batch row: values as reals, whatever the precision of a run,

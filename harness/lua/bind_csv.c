@@ -186,9 +186,8 @@ static int row_index(lua_State *lua) {
 
 /* csv_rows(path, unquote) -> array of rows, array of the columns' names, where in the file a row
  * can be appended (0: nowhere), whether an unfinished one is there, the line of one that was cut
- * (or 0). Rows are read only; what a
- * column has is made when it is first asked for, so that a hundred thousand rows of a hundred
- * columns cost little. */
+ * (or 0). Rows are read only; what a column has is made when it is first asked for, so that a
+ * hundred thousand rows of a hundred columns cost little. */
 static int csv_rows(lua_State *lua) {
     enum { FROM = 3, NAMES, NUMBERS_OF, TYPE, ROWS };
     const char *path = luaL_checkstring(lua, 1);

@@ -1,7 +1,7 @@
--- Terms of predicates: cells of a paper's tables and what is reckoned from them, as in `B(m, d) -
--- B(n, d)`. A term is an
--- expression, not a number: it is worked out over a source of cells, which knows the published values or the measured
--- ones, of all seeds together or of a single one.
+-- Terms of predicates: cells of a paper's tables and what is reckoned from them, as in
+-- `B(m, d) - B(n, d)`. A term is an expression, not a number: it is worked out over a source of
+-- cells, which knows the published values or the measured ones, of all seeds together or of a
+-- single one.
 local class = require "longhaul.run.class"
 local lists = require "longhaul.run.lists"
 local script_line = require "longhaul.run.script_line"

@@ -21,13 +21,12 @@ local both, watched, test_alone = { "test", "valid" }, { "test", "watched", "val
 --   better  "min", "max", or nil where neither end is
 --   most    the highest value there is: where an error bar ends
 --   kind    "quality" of predictions, "cost" in time or memory, "structure" of the model
--- from    "evaluation" (scored in C, by `splits`), "model" (known before a run), "run", "timing",
--- "ratio" (of
---           two rows of a round of timings), "curve", or "script"
---           (a row's `values`; a column only where a script gives it)
+--   from    "evaluation" (scored in C, by `splits`), "model" (known before a run), "run", "timing",
+--           "ratio" (of two rows of a round of timings), "curve", or "script" (a row's `values`; a
+--           column only where a script gives it)
 --   shared  one column of a table serves all data sets
--- pooled  how seeds become one value: "mean" (and its spread), "every" (the mean, where every seed
---           has a value), "same" (all agree), "max"
+--   pooled  how seeds become one value: "mean" (and its spread), "every" (the mean, where every
+--           seed has a value), "same" (all agree), "max"
 --   grouped scored for each group of a task as well
 --   of      "tokens" or "vectors": scored by tasks alone that predict those
 --   over    "bytes" or "words" of the raw text that it is over

@@ -37,10 +37,13 @@ static inline bool lh_head_fits(int64_t head_width) {
 
 /* ---- who sees whom ---- */
 
+/* a / b, rounded down; b > 0. */
 LH_INLINE int64_t lh_floor_divide(int64_t a, int64_t b) {
     return a / b - (a % b < 0);
 }
 
+/* Whether a query sees a key of a source: one that is filled, within the distances, and in a chunk
+ * that the query's looks back on. */
 __device__ static inline bool lh_sees(const lh_attention_spec &spec, int source, int64_t batch,
                                       int64_t query, int64_t key) {
     const lh_key_source &keys = spec.source[source];
@@ -76,6 +79,7 @@ __device__ static inline lh_span lh_queries_seeing(const lh_attention_spec &spec
 
 /* ---- rows of head vectors ---- */
 
+/* The element at which the vector of a token begins. */
 __device__ static inline int64_t lh_head_offset(const lh_heads &heads, int64_t batch, int64_t head,
                                                 int64_t token) {
     return batch * heads.batch_stride + head * heads.head_stride + token * heads.token_stride;

@@ -426,10 +426,12 @@ typedef struct lh_tile_pair {
     int64_t query, key;
 } lh_tile_pair;
 
+/* Beyond a tile's corners all diagonals are alike. */
 __device__ static inline int lh_clamp_diagonal(int64_t difference) {
     return (int)lh_max(-LH_TILE, lh_min(difference, LH_TILE));
 }
 
+/* The tiles from `query` and from `key` on, of what is before `query_end` and `key_end`. */
 __device__ static inline lh_tile_pair lh_pair_tiles(const lh_attention_spec &spec, int source,
                                                     int64_t batch, int64_t query, int64_t query_end,
                                                     int64_t key, int64_t key_end) {
@@ -466,6 +468,7 @@ typedef struct lh_seen_keys {
     int first, count;
 } lh_seen_keys;
 
+/* Those that query i sees; count 0 where there are none. */
 __device__ static inline lh_seen_keys lh_keys_of(const lh_attention_spec &spec,
                                                  const lh_tile_pair &pair, int i) {
     int first = max(0, i - pair.farthest);

@@ -29,6 +29,7 @@ __device__ static inline lh_bf16_run lh_bf16_load(const real *row, int64_t begin
              __float2bfloat16_rn(x.w)}};
 }
 
+/* The same of a row in bf16, as it is. */
 __device__ static inline lh_bf16_run lh_bf16_load(const __nv_bfloat16 *row, int64_t begin,
                                                   int64_t width, bool whole) {
     if (whole && begin + LH_RUN <= width)

@@ -27,10 +27,12 @@ typedef struct lh_scan_tile {
     real at[LH_SCAN_EACH][LH_SCAN_EACH];
 } lh_scan_tile;
 
+/* The n-th row of the tile that a thread has. */
 __device__ static inline int lh_scan_row(int n) {
     return (int)threadIdx.x / LH_SCAN_APART + n * LH_SCAN_APART;
 }
 
+/* The n-th column. */
 __device__ static inline int lh_scan_column(int n) {
     return (int)threadIdx.x % LH_SCAN_APART + n * LH_SCAN_APART;
 }
