@@ -8,8 +8,10 @@
 -- table is stale, lacks seeds or has no run in any folder of its machine.
 -- <FOLDER>/legacy.csv (folder, reason, wrong) names the folders that wait to be measured again and
 -- how many lines of each are wrong in which way ("12 dirty; 8 undated"); neither may it name
--- others, so that it only shrinks. Which commits there
--- are is left out where git or the history is missing.
+-- others, so that it only shrinks. Which commits there are is left out where git or the history is
+-- missing.
+local lists = dofile(arg[0]:match "^(.-)[^/]*$" .. "../harness/run/lists.lua")
+
 local root = "results/reference"
 local shrinks = false
 for _, word in ipairs(arg) do
@@ -222,13 +224,6 @@ end
 
 -- ---- the list of what waits ----
 
-local function kinds_of(wrongs)
-  local kinds = {}
-  for kind in pairs(wrongs) do kinds[#kinds + 1] = kind end
-  table.sort(kinds)
-  return kinds
-end
-
 local list_path = root .. "/legacy.csv"
 
 -- folder -> { reason, wrong = counts by kind }; and the folders in order.
@@ -254,12 +249,12 @@ end
 local function is_told(kind) return has_history or kind ~= "unknown commit" end
 
 local function compare(folder, wrongs, entry)
-  for _, kind in ipairs(kinds_of(wrongs)) do
+  for _, kind in ipairs(lists.keys(wrongs)) do
     if not entry or wrongs[kind].count > (entry.wrong[kind] or 0) then
       offence("%s/%s: %s: %s", root, folder, kind, wrongs[kind].text)
     end
   end
-  for _, kind in ipairs(kinds_of(entry and entry.wrong or {})) do
+  for _, kind in ipairs(lists.keys(entry and entry.wrong or {})) do
     local count = wrongs[kind] and wrongs[kind].count or 0
     if count < entry.wrong[kind] and is_told(kind) then
       offence("%s:%d: %s has %s '%s': `lua5.4 scripts/check-reference.lua shrink`", list_path,
@@ -277,7 +272,7 @@ local function shrink(listed, order, found)
   local lines = { "folder,reason,wrong" }
   for _, folder in ipairs(order) do
     local left = {}
-    for _, kind in ipairs(kinds_of(listed[folder].wrong)) do
+    for _, kind in ipairs(lists.keys(listed[folder].wrong)) do
       local count, now = listed[folder].wrong[kind], (found[folder] or {})[kind]
       if now and is_told(kind) then count = math.min(count, now.count) end
       if now or (found[folder] and not is_told(kind)) then

@@ -6,6 +6,8 @@
 -- kernel than TABLE has for it, where that is of the same RELEASE of nvcc. Prints the new table, whose
 -- first line names the release.
 
+local lists = dofile "harness/run/lists.lua"
+
 local cuobjdump, architecture, release, table_path = arg[1], arg[2], arg[3], arg[4]
 local columns = { "registers", "stack", "shared", "tensor", "ldsm", "ldgsts", "generic", "movm" }
 
@@ -87,13 +89,6 @@ local function read_table(path)
   return rows, of
 end
 
-local function sorted(rows)
-  local keys = {}
-  for key in pairs(rows) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
-
 -- What is wrong with a kernel, if anything.
 local function faults(row, known, same_release)
   local found = {}
@@ -124,7 +119,7 @@ local known, known_release = read_table(table_path)
 local same_release, bad = known_release == release, 0
 print("# nvcc " .. release)
 print("file,kernel," .. table.concat(columns, ","))
-for _, key in ipairs(sorted(rows)) do
+for _, key in ipairs(lists.keys(rows)) do
   local line = { key }
   for _, column in ipairs(columns) do line[#line + 1] = rows[key][column] end
   print(table.concat(line, ","))
@@ -133,7 +128,7 @@ for _, key in ipairs(sorted(rows)) do
     io.stderr:write(("machine code: %s: %s\n"):format(key:gsub(",", ": ", 1), fault))
   end
 end
-for _, key in ipairs(sorted(known)) do
+for _, key in ipairs(lists.keys(known)) do
   if same_release and not rows[key] then
     bad = bad + 1
     io.stderr:write(("machine code: %s: in the table, but not there\n"):format(key:gsub(",", ": ", 1)))
