@@ -8,4 +8,12 @@
  * the parameters; clear them. `auxiliary`: those of what the model minimises beside it, too. */
 lh_status lh_check_differentiate(lh_check_bench *bench, bool auxiliary);
 
+/* The gradient of every parameter against central differences of the task's loss, along itself and
+ * along random directions: in float within 10 %, where rounding lets so much be told, in double
+ * within 1e-4. A wrong sign is off by 200 %. */
+lh_status lh_check_gradients(lh_check_bench *bench, lh_finding *out);
+
+/* Whether a gradient comes to every parameter. */
+lh_status lh_check_reach(lh_check_bench *bench, lh_finding *out);
+
 #endif

@@ -35,4 +35,8 @@ typedef struct lh_check_report {
     lh_finding finding[LH_FINDINGS];
 } lh_check_report;
 
+/* What a check found; its text may be cut. */
+void lh_find(lh_finding *out, const char *check, lh_check_verdict verdict, const char *format, ...)
+    LH_PRINTF(4, 5);
+
 #endif

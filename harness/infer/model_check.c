@@ -6,25 +6,10 @@
 #include "harness/train/adapter.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROWS = 2 };
-
-/* What a check found, which its text says. */
-static void find(lh_finding *out, const char *check, lh_check_verdict verdict, const char *format,
-                 ...) LH_PRINTF(4, 5);
-static void find(lh_finding *out, const char *check, lh_check_verdict verdict, const char *format,
-                 ...) {
-    va_list words;
-    out->check = check;
-    out->verdict = verdict;
-    va_start(words, format);
-    (void)vsnprintf(out->text, sizeof out->text, format, words);
-    va_end(words);
-}
 
 static lh_finding *next(lh_check_report *report) {
     return &report->finding[report->count++];
@@ -95,11 +80,11 @@ static lh_status check_outputs(lh_check_bench *b, const real *values, lh_finding
     const bool reads =
         status == LH_OK && compare(b, values, changed, (part){-1, 0, end_of(b)}).found;
     if (!are_finite(b, values))
-        find(out, "outputs", LH_CHECK_FAILED, "not all are finite numbers");
+        lh_find(out, "outputs", LH_CHECK_FAILED, "not all are finite numbers");
     else if (!reads)
-        find(out, "outputs", LH_CHECK_FAILED, "other inputs give the same ones");
+        lh_find(out, "outputs", LH_CHECK_FAILED, "other inputs give the same ones");
     else
-        find(out, "outputs", LH_CHECK_OK, "finite numbers, which depend on what is read");
+        lh_find(out, "outputs", LH_CHECK_OK, "finite numbers, which depend on what is read");
     lh_check_inputs_clear(&other);
     free(changed);
     return status;
@@ -132,24 +117,24 @@ static lh_status check_cuts(lh_check_bench *b, const real *values, int most, lh_
         const int64_t cut = first + lh_min(cuts[i], length - 1);
         LH_TRY(check_cut(b, values, cut, &found));
         if (!found.found) continue;
-        find(out, "causality", LH_CHECK_FAILED,
-             "it declares LH_ABLE_CAUSAL, but what is read from position %lld on changes the "
-             "output of position %lld (row %lld), by up to %.3g",
-             (long long)cut, (long long)found.position, (long long)found.row, found.most);
+        lh_find(out, "causality", LH_CHECK_FAILED,
+                "it declares LH_ABLE_CAUSAL, but what is read from position %lld on changes the "
+                "output of position %lld (row %lld), by up to %.3g",
+                (long long)cut, (long long)found.position, (long long)found.row, found.most);
         return LH_OK;
     }
-    find(out, "causality", LH_CHECK_OK,
-         "what is read later changes no output before it, bit for bit");
+    lh_find(out, "causality", LH_CHECK_OK,
+            "what is read later changes no output before it, bit for bit");
     return LH_OK;
 }
 
 static lh_status check_causality(lh_check_bench *b, const real *values, int cuts, lh_finding *out) {
     const uint32_t abilities = b->spec->model->abilities;
     if ((abilities & LH_ABLE_CAUSAL) != 0) return check_cuts(b, values, cuts, out);
-    find(out, "causality", LH_CHECK_LEFT_OUT, "%s",
-         (abilities & LH_ABLE_CAUSAL_BY_MASK) != 0
-             ? "declared by mask alone: which keys are seen may depend on what is read later"
-             : "not declared");
+    lh_find(out, "causality", LH_CHECK_LEFT_OUT, "%s",
+            (abilities & LH_ABLE_CAUSAL_BY_MASK) != 0
+                ? "declared by mask alone: which keys are seen may depend on what is read later"
+                : "not declared");
     return LH_OK;
 }
 
@@ -179,12 +164,13 @@ static lh_status check_rows(lh_check_bench *b, const real *values, lh_finding *o
         gap found = {0};
         LH_TRY(check_row(b, values, row, &found));
         if (!found.found) continue;
-        find(out, "rows", LH_CHECK_FAILED,
-             "what row %lld reads changes the output of row %lld at position %lld, by up to %.3g",
-             (long long)(1 - row), (long long)row, (long long)found.position, found.most);
+        lh_find(
+            out, "rows", LH_CHECK_FAILED,
+            "what row %lld reads changes the output of row %lld at position %lld, by up to %.3g",
+            (long long)(1 - row), (long long)row, (long long)found.position, found.most);
         return LH_OK;
     }
-    find(out, "rows", LH_CHECK_OK, "a row's outputs depend on that row alone, bit for bit");
+    lh_find(out, "rows", LH_CHECK_OK, "a row's outputs depend on that row alone, bit for bit");
     return LH_OK;
 }
 
@@ -277,24 +263,24 @@ static lh_status check_state(lh_check_bench *b, const real *values, lh_finding *
     LH_TRY(check_restored(b, values, &restored));
     LH_TRY(carries(b, values, &carried));
     if (fresh.found)
-        find(out, "state", LH_CHECK_FAILED,
-             "where a document begins, what was read before it changes the output of position "
-             "%lld (row %lld), by up to %.3g",
-             (long long)fresh.position, (long long)fresh.row, fresh.most);
+        lh_find(out, "state", LH_CHECK_FAILED,
+                "where a document begins, what was read before it changes the output of position "
+                "%lld (row %lld), by up to %.3g",
+                (long long)fresh.position, (long long)fresh.row, fresh.most);
     else if (restored.found)
-        find(out, "state", LH_CHECK_FAILED,
-             "saved and restored before position %lld, it gives another output at position %lld "
-             "(row %lld), by up to %.3g: something else is carried",
-             (long long)(end_of(b) - b->length), (long long)restored.position,
-             (long long)restored.row, restored.most);
+        lh_find(out, "state", LH_CHECK_FAILED,
+                "saved and restored before position %lld, it gives another output at position %lld "
+                "(row %lld), by up to %.3g: something else is carried",
+                (long long)(end_of(b) - b->length), (long long)restored.position,
+                (long long)restored.row, restored.most);
     else if (declared && !carried)
-        find(out, "state", LH_CHECK_FAILED,
-             "the class declares that it carries some, but a segment's outputs are those of a "
-             "fresh start");
+        lh_find(out, "state", LH_CHECK_FAILED,
+                "the class declares that it carries some, but a segment's outputs are those of a "
+                "fresh start");
     else
-        find(out, "state", LH_CHECK_OK, "%s",
-             carried ? "a document begins afresh; saved and restored it goes on bit for bit"
-                     : "nothing is carried");
+        lh_find(out, "state", LH_CHECK_OK, "%s",
+                carried ? "a document begins afresh; saved and restored it goes on bit for bit"
+                        : "nothing is carried");
     return LH_OK;
 }
 
@@ -341,11 +327,11 @@ static void compare_whole(const whole *a, const whole *b, lh_finding *out) {
     else if (!same(a->gradients, b->gradients, a->parameters))
         differs = "gradients";
     if (differs == NULL)
-        find(out, "determinism", LH_CHECK_OK,
-             "one seed gives the same initial values, outputs and gradients twice, bit for bit");
+        lh_find(out, "determinism", LH_CHECK_OK,
+                "one seed gives the same initial values, outputs and gradients twice, bit for bit");
     else
-        find(out, "determinism", LH_CHECK_FAILED, "made twice from one seed it has other %s",
-             differs);
+        lh_find(out, "determinism", LH_CHECK_FAILED, "made twice from one seed it has other %s",
+                differs);
 }
 
 static lh_status check_determinism(lh_check_bench *b, lh_finding *out) {
@@ -371,7 +357,9 @@ static lh_status run_checks(lh_check_bench *b, real **values, lh_check_report *o
     LH_TRY(check_causality(b, *values, CUTS, next(out)));
     LH_TRY(check_rows(b, *values, next(out)));
     LH_TRY(check_determinism(b, next(out)));
-    return check_state(b, *values, next(out));
+    LH_TRY(check_state(b, *values, next(out)));
+    LH_TRY(lh_check_gradients(b, next(out)));
+    return lh_check_reach(b, next(out));
 }
 
 lh_status lh_check_model(const lh_check_spec *spec, lh_check_report *out) {

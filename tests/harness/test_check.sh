@@ -21,7 +21,10 @@ seed:determinism:made twice from one seed it has other gradients
 uncarried:state:a segment's outputs are those of a fresh start
 blind:outputs:other inputs give the same ones
 infinite:outputs:not all are finite numbers
+sign:gradients:along a direction of mix.
+term:gradients:10 % is allowed
 LIST
+succeeds "a parameter that learns nothing is named" "warning parameters   no gradient comes to unused.bias" faulty unused
 fails 1 "behind an adapter, too" "FAILED  causality" faulty next --task recall --task-options 'lengths=16 pairs=2'
 succeeds "a length can be told" "two segments of 7" faulty none --segment 7
 fails 2 "which model has to be said" "which MODEL?" "$LONGHAUL_BIN" check
