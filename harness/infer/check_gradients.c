@@ -73,7 +73,7 @@ enum { STEPS = 4, DIRECTIONS = 3 };
 static accuracy accuracy_of_build(void) {
     if (sizeof(real) == sizeof(double))
         return (accuracy){{1e-3, 1e-4, 1e-5, 1e-6}, 1e-4, 1e-13, "0.01 %"};
-    return (accuracy){{1e-2, 3e-3, 1e-3, 3e-4}, 0.1, 2e-7, "10 %"};
+    return (accuracy){{1e-2, 3e-3, 1e-3, 3e-4}, 0.1, 1e-6, "10 %"};
 }
 
 /* A parameter, its gradient, and a direction in which it moves; [count] each. */
