@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include "harness/engine/clock.h"
+#include "harness/engine/plugin.h"
 #include "harness/engine/state.h"
 #include "harness/infer/export.h"
 #include "harness/infer/forward.h"
+#include "harness/infer/model_check.h"
 #include "harness/lua/bind.h"
 #include "harness/run/ranks.h"
 #include "harness/train/context.h"
@@ -365,6 +367,28 @@ static int session_probe(lua_State *lua) {
     return 1;
 }
 
+/* session:causality_fault() -> where a plug-in's model that declares to be causal is not, in a
+ * small pass; nil where nothing was found, and for models of this tree, which its tests check. */
+static int session_causality_fault(lua_State *lua) {
+    const lh_session *session = session_at(lua, 1);
+    const lh_model *model = lh_session_model(session);
+    const lh_task *task = lh_session_task(session);
+    lh_check_spec spec = {.model = model->class,
+                          .options = model->options,
+                          .setup = model->setup,
+                          .shorter = true,
+                          .seed = lh_session_seed(session)};
+    lh_finding found;
+    int64_t rows = 0;
+    if (lh_class_file(&lh_model_kind, model->class->name) == NULL) return 0;
+    if ((model->class->abilities & LH_ABLE_CAUSAL) == 0) return 0;
+    task->class->shape(task->instance, &rows, &spec.length);
+    lh_lua_check(lua, lh_check_causality(&spec, &found));
+    if (found.verdict != LH_CHECK_FAILED) return 0;
+    lua_pushstring(lua, found.text);
+    return 1;
+}
+
 /* ---- timing ---- */
 
 /* time_steps(sessions, warmup, steps) -> array of {median_ms, q1_ms, q3_ms, ...}. */
@@ -410,6 +434,7 @@ static const luaL_Reg methods[] = {{"train", session_train},
                                    {"export", session_export},
                                    {"info", session_info},
                                    {"probe", session_probe},
+                                   {"causality_fault", session_causality_fault},
                                    {"close", session_close},
                                    {NULL, NULL}};
 

@@ -1,5 +1,6 @@
 -- One run from its checkpoint, if it has one, to its row of runs.csv: training, what is watched on
 -- the way, and the evaluations at its end.
+local causality = require "longhaul.run.causality"
 local choice = require "longhaul.run.choice"
 local context = require "longhaul.run.context"
 local core = require "longhaul.core"
@@ -65,6 +66,7 @@ local function begin_session(run)
   local session = check_data(run, plan.session(run))
   for _, split in ipairs { "valid", "test" } do session:check_split(split) end
   choice.check(run.row, function() return session:measure_split "valid" end)
+  causality.check(session, run.row.model.name, run.row.model.text)
   local weights = run.row.weights
   if weights then session:load_weights(data.weights(weights.name), weights.partly) end
   if run.start then session:load_weights(run.start.path, run.start.class ~= run.row.model.name) end

@@ -32,4 +32,27 @@ fails 2 "a misspelt one is named" "did you mean 'slide'?" "$LONGHAUL_BIN" check 
 fails 2 "options of a task without one are refused" "--task-options is said with --task" faulty none --task-options segment=3
 fails 1 "a length that it does not take is refused" "window" "$LONGHAUL_BIN" check xl --options 'layers=1 width=8 heads=2 window=4' --segment 7
 
+# Before it is trained, a plug-in's model is held to its causality.
+books="name=generate:books documents=5 document_bytes=2000 segment=32 batch=2"
+train() { outside train --model faulty --options "fault=$1" --task-options "$books" --train 'steps=2 warmup=1'; }
+fails 1 "one that looks ahead is not trained" "faulty is not trained: it declares LH_ABLE_CAUSAL" train next
+fails 1 "which names the check" "see \`longhaul check faulty\`" train next
+succeeds "an honest one is" "bits_per_token" train none
+cat >"$scratch/twins.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "twins"
+local books = lh.tasks.language_model { lh.data.text { "generate:books", documents = 5, document_bytes = 2000 }, segment = 32, batch = 2 }
+for _, fault in ipairs { "none", "next" } do
+  bench:row { label = fault, model = lh.models.faulty { fault = fault }, task = books, train = lh.train { steps = 2 } }
+end
+return bench
+LUA
+LONGHAUL_BIN=$(realpath "$LONGHAUL_BIN")
+plugins=$(realpath "$plugins")
+run() { (cd "$scratch" && LONGHAUL_PLUGINS=$plugins "$LONGHAUL_BIN" run twins.lua --scale smoke); }
+scores() { (cd "$scratch" && LONGHAUL_PLUGINS=$plugins "$LONGHAUL_BIN" query experiment=twins --columns row,status); }
+fails 1 "nor in a sweep" "faulty is not trained: it declares LH_ABLE_CAUSAL" run
+succeeds "where its twin has a row of results" "none  done" scores
+succeeds "and it has none" "next  failed" scores
+
 finish

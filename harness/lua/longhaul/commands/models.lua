@@ -1,4 +1,5 @@
 -- train, eval, export, forward: one model at a time.
+local causality = require "longhaul.run.causality"
 local choice = require "longhaul.run.choice"
 local command = require "longhaul.command"
 local core = require "longhaul.core"
@@ -88,6 +89,7 @@ local function train(values)
   local session <close> = session_of(values)
   data.tell(session:info())
   check_splits(session, values)
+  causality.check(session, values.model, values.options or "")
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
   local shown = progress.new(values.model)
   if not session:train(values.snapshot, function(p) shown:show(p) end) then
