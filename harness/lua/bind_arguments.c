@@ -46,18 +46,20 @@ static void read_words(lua_State *lua, arguments *a) {
 
 /* An option without its value, or none that there is: the nearest one, for "--scael". */
 static int refuse(lua_State *lua, const arguments *a, int found, const char *word) {
-    lua_pushnil(lua);
     if (found == ':') {
+        lua_pushnil(lua);
         lua_pushfstring(lua, "%s needs a value", word);
         return 2;
     }
     const char *names[MOST_OPTIONS + 1] = {NULL};
+    luaL_checkstack(lua, a->option_count + 4, "too many options");
     for (int i = 0; i < a->option_count; ++i)
-        names[i] = a->option[i].name;
+        names[i] = lua_pushfstring(lua, "--%s", a->option[i].name);
     const char *bare = word + strspn(word, "-");
-    const char *name = lua_pushlstring(lua, bare, strcspn(bare, "="));
+    lua_pushlstring(lua, bare, strcspn(bare, "="));
+    const char *name = lua_pushfstring(lua, "--%s", lua_tostring(lua, -1));
+    lua_pushnil(lua);
     lua_pushfstring(lua, "unknown option: %s%s", word, lh_did_you_mean(name, names));
-    lua_remove(lua, -2);
     return 2;
 }
 

@@ -93,8 +93,9 @@ static bool check(lh_tape *tape, const char *op, lh_tensor **x, lh_tensor **weig
                   const lh_tensor *bias) {
     if (*x == NULL || *weight == NULL) return false;
     if (!fits(*x, *weight, bias)) {
-        (void)lh_fail(LH_ESHAPE, "%s: x %s, weight %s, bias %s", op, lh_shape_text(*x),
-                      lh_shape_text(*weight), bias != NULL ? lh_shape_text(bias) : "none");
+        (void)lh_fail(LH_ESHAPE, "%s: x %s, weight %s, bias %s; a weight is [in][out]", op,
+                      lh_shape_text(*x), lh_shape_text(*weight),
+                      bias != NULL ? lh_shape_text(bias) : "none");
         return false;
     }
     *x = lh_contiguous(tape, *x);

@@ -70,18 +70,23 @@ end
 -- its curves are those of all runs.
 local always, most_rows = { "loss" }, 200
 
--- What a chart without a value would show: "step_time_ms and bits_per_token".
-local function what_it_shows(kind, plot)
-  if kind.shows then return kind.shows(plot) end
-  local x, y = parts.axis(plot.x), parts.axis(plot.y)
-  return x and ("%s and %s"):format(x, y) or y
-end
-
 local function any(shown, holds)
   for _, each in ipairs(shown) do
     if holds(each.results, each.row) then return true end
   end
   return false
+end
+
+-- What the rows of a chart without a value lack: the axes that none has a value of, or both of one row.
+local function lacking(kind, plot, shown)
+  if kind.shows then return kind.shows(plot) end
+  local missing, names = {}, { (parts.axis(plot.y)) }
+  if plot.x then table.insert(names, 1, (parts.axis(plot.x))) end
+  for _, name in ipairs(names) do
+    local is_there = any(shown, function(from, row) return parts.axis_value(from, row, name, row.dataset) end)
+    if not is_there then missing[#missing + 1] = name end
+  end
+  return table.concat(#missing > 0 and missing or names, " and ")
 end
 
 -- The most rows that the line below a title names.
@@ -113,7 +118,7 @@ local function drawn(view, kind, plot, dataset)
   view.runs = runs_of(shown, is_timed(names))
   if #view.runs == 0 then return nil end
   local made = kind.draw(view, plot, dataset)
-  if not made then made = { lacks = what_it_shows(kind, plot) } end
+  if not made then made = { lacks = lacking(kind, plot, shown) } end
   made.source = provenance.line(view.runs, view.scale) .. notes_of(view, shown, names, plot)
   return made
 end

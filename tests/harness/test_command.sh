@@ -8,7 +8,7 @@ fails 2 "no command" "SYNOPSIS" "$longhaul"
 fails 2 "a budget of something else" "--match is parameters=N or flops_per_token=N, not 'parameter=1e6'" \
     "$longhaul" describe brt --match parameter=1e6
 fails 2 "an unknown command" "did you mean 'describe'" "$longhaul" describ
-fails 2 "an unknown option" "did you mean 'scale'" "$longhaul" run x.lua --scael small
+fails 2 "an unknown option" "did you mean '--scale'" "$longhaul" run x.lua --scael small
 fails 2 "an option with a new name" "longhaul run: --task is called --run now" "$longhaul" run x.lua --task 3
 fails 2 "with its value in the word" "longhaul run: --source is called --plan now" "$longhaul" run x.lua --source=x
 fails 2 "of another command" "longhaul forward: --tokens is called --ids now" "$longhaul" forward --tokens x
@@ -72,7 +72,7 @@ for words in "--seed 3" "--seed=3" "--forc"; do
     # shellcheck disable=SC2086  # an option and its value are two words
     fails 2 "no option is cut short: $words" "unknown option: ${words%% *}" "$longhaul" run experiments/examples/sweep.lua $words
 done
-fails 2 "and the whole one is told" "did you mean 'seeds'?" "$longhaul" run experiments/examples/sweep.lua --seed=3
+fails 2 "and the whole one is told" "did you mean '--seeds'?" "$longhaul" run experiments/examples/sweep.lua --seed=3
 fails 2 "an unknown model" "did you mean 'brt'" "$longhaul" describe brtt
 succeeds "a task is described, with its options" "tokens of a segment (N)" "$longhaul" describe language_model
 succeeds "and the models for it" "seasonal_naive" "$longhaul" describe forecasting

@@ -61,6 +61,15 @@ t.test("proportions", function()
   t.check(share >= 1.9 and share < 3, ("hidden is %g widths"):format(share))
 end)
 
+t.test("where no size meets a budget the message says which budget one does", function()
+  local base = lh.models.lstm { layers = 1, width = 8 }
+  local function matched(budget) return lh.match { base, task = text, parameters = budget } end
+  local _, refusal = pcall(matched, 1800)
+  local nearest = tonumber(tostring(refusal):match "say parameters = ([%d.e+]+)")
+  t.check(nearest ~= nil, tostring(refusal))
+  t.equal(cost(matched(nearest), text, "total"), nearest)
+end)
+
 t.test("the model that has the budget already stays as it is", function()
   local base = lh.models.slide { layers = 3, width = 64, heads = 4, window = 16 }
   local model = lh.match { base, task = text, parameters = cost(base, text, "total") }

@@ -174,5 +174,19 @@ t.test("a chart whose runs are gone goes, and that is said", function()
   t.equal(excuses[1], "chart 'bars' was not drawn: the runs have no step_time_ms")
 end)
 
+t.test("what a chart lacks is named: the axis that no run has, the option that gives it", function()
+  if not gnuplot.is_available() then return t.check(gnuplot.missing ~= "", "no gnuplot here") end
+  local again = lh.experiment "views"
+  for _, label in ipairs { "a", "b" } do
+    again:row { label, model = slide, task = task, train = lh.train { steps = 5 }, dataset = "books" }
+  end
+  again:plot { "pareto", x = "step_time_ms", y = "bits_per_byte", name = "front" }
+  again:plot { "loss", y = "valid_bits", name = "valid" }
+  local _, excuses = report.charts(again, settings "small")
+  t.equal(excuses[1], "chart 'front' was not drawn: the runs have no step_time_ms")
+  t.equal(excuses[2], "chart 'valid' was not drawn: the runs have no valid_bits along their curves, "
+    .. "which train { evaluate_every = N } gives")
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

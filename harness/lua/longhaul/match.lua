@@ -145,8 +145,8 @@ local function budget_of(options)
   return name, budget
 end
 
--- The changes that bring `count(model)` to the budget, and what it is then.
-local function found_by(model, budget, tolerance, count)
+-- The changes that bring `count(model)` to the budget, which has a name, and what it is then.
+local function found_by(model, name, budget, tolerance, count)
   local search = setmetatable({ model = model, count = count, budget = budget, tolerance = tolerance },
     Search)
   search:depth()
@@ -156,8 +156,8 @@ local function found_by(model, budget, tolerance, count)
     spec.fail(("match: %s has no size that it takes: %s"):format(model.name, search.refusal))
   end
   if not search:is_met() then
-    spec.fail(("match: %s comes no nearer to %.6g than %.6g, with width = %d"):format(model.name,
-      budget, best.found, best.changes.width))
+    spec.fail(("match: %s comes no nearer to %.6g than %.6g, with width = %d: say %s = %.6g"):format(model.name,
+      budget, best.found, best.changes.width, name, best.found))
   end
   return best.changes, best.found
 end
@@ -178,7 +178,7 @@ local function at_step_time(model, options, budget)
   local text = step_match.changes(model, options.task, train, budget, function()
     io.stderr:write(("match: which width of %s takes %g ms a step is measured, once on this machine\n")
       :format(model.name, budget))
-    local changes, found = found_by(model, budget, tolerance_of_time, function(candidate)
+    local changes, found = found_by(model, "step_time_ms", budget, tolerance_of_time, function(candidate)
       return step_match.cost(candidate, options.task, train)
     end)
     return text_of(changes), found
@@ -196,7 +196,7 @@ function match.model(model, info, options)
     spec.fail(("match: %s has no option 'width', whose value could be looked for"):format(model.name))
   end
   if name == "step_time_ms" then return at_step_time(model, options, budget) end
-  return model:with((found_by(model, budget, match.tolerance, function(candidate)
+  return model:with((found_by(model, name, budget, match.tolerance, function(candidate)
     return core.describe(candidate.options, info, info.length)[match.budgets[name]]
   end)))
 end

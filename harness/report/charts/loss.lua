@@ -98,7 +98,9 @@ function loss.metrics(plot) return plot.x == "seconds" and { "step_time_ms" } or
 
 -- What runs without a curve over `x` lack.
 function loss.shows(plot)
-  return plot.x == "seconds" and "step_time_ms of an idle machine" or plot.y or "loss"
+  if plot.x == "seconds" then return "step_time_ms of an idle machine" end
+  if not plot.y then return "loss" end
+  return plot.y .. (plot.y:find "^valid" and " along their curves, which train { evaluate_every = N } gives" or "")
 end
 
 function loss.draw(view, plot, dataset)
