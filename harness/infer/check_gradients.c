@@ -152,10 +152,10 @@ static double along(const line *l) {
 }
 
 /* What central differences may be off by along a direction: a share of what is usual, rounding, and
- * what a kink between the two losses makes of them, by which the slopes on both sides differ. */
+ * what kinks between the losses make of them, by which the slopes on both sides differ. */
 static double allowance(const line *l, const accuracy *limits, double usual, double step,
                         double above, double below) {
-    const double bend = fabs(above - 2.0 * l->here + below) / (2.0 * step);
+    const double bend = fabs(above - 2.0 * l->here + below) / step;
     return limits->relative * usual + noise_of(l, limits, step) + bend;
 }
 
