@@ -81,8 +81,8 @@ test: NAME.so
 	LONGHAUL_PLUGINS=. LONGHAUL=$(LONGHAUL) sh test.sh
 ]==]
 
--- A test that trains: `says` what it shows, `words` which run.
-local function test(looks, words)
+-- A test that trains: what `looks` shows it, `words` which run; `first` is tried before.
+local function test(looks, words, first)
   return ([==[
 #!/bin/sh
 # The plug-in is found, it trains, and a run that was interrupted ends as one that was not.
@@ -98,16 +98,18 @@ fail() {
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$LONGHAUL" LOOKS | grep NAME >/dev/null || fail "is not found"
-whole=$(train 8 "$folder/whole") || fail "does not train: $whole"
+FIRSTwhole=$(train 8 "$folder/whole") || fail "does not train: $whole"
 half=$(train 4 "$folder/parts") || fail "does not train: $half"
 parts=$(train 8 "$folder/parts") || fail "does not go on: $parts"
 scores() { echo "$1" | grep -E '^(bits_per_token|mse) '; }
 [ "$(scores "$whole")" = "$(scores "$parts")" ] || fail "goes on as another run"
 echo "NAME: $(scores "$whole")"
-]==]):gsub("WORDS", words):gsub("LOOKS", looks)
+]==]):gsub("WORDS", words):gsub("LOOKS", looks):gsub("FIRST", first or "")
 end
 
 local books = "--task-options 'name=generate:books documents=5 document_bytes=2000 segment=32 batch=2'"
+
+local checked = '"$LONGHAUL" check NAME --options width=16 || fail "breaks a law that every model keeps"\n'
 
 local function folder(source, tried)
   return { { "NAME/NAME.c", source }, { "NAME/Makefile", makefile }, { "NAME/test.sh", tried } }
@@ -122,7 +124,7 @@ end
 local kinds = {
   model = folder(class_of("model", "lh_model_class")
     .. gives("lh_plugin_get", "classes", "MODEL", "lh_model_class"),
-    test("describe", "--model NAME " .. books)),
+    test("describe", "--model NAME " .. books, checked)),
   task = folder(class_of("task", "lh_task_class")
     .. gives("lh_plugin_get_tasks", "tasks", "TASK", "lh_task_class"),
     test("describe tasks", "--model lstm --options 'width=8 hidden=8' --task NAME")),
