@@ -109,6 +109,17 @@ static lh_tensor *run_linear(check_bench *b, void *context) {
     return lh_linear_add(b->tape, y, y, b->input[3]);
 }
 
+TEST(a_weight_that_is_transposed_is_told_how_it_lies) {
+    check_bench b;
+    REQUIRE(check_open(&b));
+    lh_tensor *x = LEAF(&b, 5, 7), *weight = LEAF(&b, 3, 7);
+    lh_tape_begin(b.tape, false, 1, 0);
+    CHECK(lh_linear(b.tape, x, weight, NULL, LH_UNARY_IDENTITY) == NULL);
+    CHECK_FAILS(lh_error_get()->status, LH_ESHAPE,
+                "weight [3][7], bias none; a weight is [in][out]");
+    check_close(&b);
+}
+
 TEST(linear_with_every_activation) {
     const lh_unary_op ops[] = {LH_UNARY_IDENTITY, LH_UNARY_RELU,       LH_UNARY_GELU,
                                LH_UNARY_TANH,     LH_UNARY_GELU_EXACT, LH_UNARY_SIGMOID,

@@ -111,7 +111,7 @@ return {
   {
     file = "harness/report/chart.lua", tests = charts .. " tests/lua/test_kinds.lua",
     { "if not good then made = { failure = made } end", "if not good then error(made, 0) end", "one failing chart stops the others" },
-    { "if not made then made = { lacks = what_it_shows(kind, plot) } end", "if not made then return nil end", "a chart whose runs lack something is gone without a word" },
+    { "if not made then made = { lacks = lacking(kind, plot, shown) } end", "if not made then return nil end", "a chart whose runs lack something is gone without a word" },
     { "if plot.dataset then datasets = { plot.dataset } end", "", "a chart of one data set shows all" },
   },
   {
