@@ -87,6 +87,8 @@ made() {
     (cd "$scratch" && "$LONGHAUL_BIN" new plugin "$1" --kind "$2") >/dev/null &&
         env -i PATH=/usr/bin:/bin make -s -C "$scratch/$1" test PREFIX="$prefix" CFLAGS=-Werror LONGHAUL="$LONGHAUL_BIN"
 }
+headless() { (cd "$scratch" && "$LONGHAUL_BIN" new plugin headless >/dev/null) && make -s -C "$scratch/headless" PREFIX="$scratch/nowhere" 2>&1; }
+fails 2 "headers that are not there are asked for" "no headers of longhaul in PREFIX=$scratch/nowhere: in its tree say make install-headers" headless
 succeeds "a model passes the test that it is given" "ours: bits_per_token" made ours model
 again() { env -i PATH=/usr/bin:/bin make -s -C "$scratch/ours" test PREFIX="$prefix" LONGHAUL="$LONGHAUL_BIN"; }
 sed -i 's/^    out->head_weight = .*/    out->hidden = lh_add_batch(tape, out->hidden, lh_mean(tape, out->hidden, 0));\n&/' "$scratch/ours/ours.c"
