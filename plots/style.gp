@@ -7,7 +7,7 @@ own_name = is_file ? ARG0[1 : strlen(ARG0) - 3] : chart_name
 if (!exists("output_file")) output_file = own_name . "." . output_kind
 if (output_kind eq "svg") {
     set terminal svg noenhanced size 960,600 dynamic font "DejaVu Sans,14" background "white"
-    small = ",12"
+    small_size = 12.0
     mark_size = 0.6
     letters = 14.0
     line_height = 21.0
@@ -17,11 +17,12 @@ if (output_kind eq "svg") {
     } else {
         set terminal pngcairo noenhanced size 960,600 font "DejaVu Sans,10.5" background "white"
     }
-    small = ",9"
+    small_size = 9.0
     mark_size = 0.9
     letters = 10.5
     line_height = 16.3
 }
+small = sprintf(",%g", small_size)
 set output output_file
 set encoding utf8
 set datafile separator whitespace
@@ -30,9 +31,11 @@ set datafile separator whitespace
 title_letters = 76
 title_size = 15.0 * (strlen(chart_title) > title_letters ? 1.0 * title_letters / strlen(chart_title) : 1)
 set label 2 chart_title at screen 0.5, screen 0.95 center font sprintf(",%.3g", title_size)
-# data, scale, seeds and machine
+# data, scale, seeds and machine, smaller where it is long, too
 if (!exists("chart_source")) chart_source = ""
-set label 3 chart_source at screen 0.5, screen 0.9 center font small textcolor rgb "#66727f"
+source_letters = 150
+source_size = small_size * (strlen(chart_source) > source_letters ? 1.0 * source_letters / strlen(chart_source) : 1)
+set label 3 chart_source at screen 0.5, screen 0.9 center font sprintf(",%.3g", source_size) textcolor rgb "#66727f"
 set xlabel x_title
 # not `set ylabel`, which stands by what gnuplot takes the width of ticks to be, in SVG partly beyond the canvas
 set label 1 y_title at screen 0.018, graph 0.5 center rotate by 90
