@@ -213,22 +213,26 @@ t.test("gnuplot draws what it is given, as SVG and PNG", function()
   t.equal(core.read_file(folder .. "/gates-figure/parts.png"):sub(2, 4), "PNG")
 end)
 
-t.test("a long title has letters so small that it ends within the canvas", function()
+t.test("a long title, or the line below it, has letters so small that it ends within the canvas", function()
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
-  local function size_of(letters)
-    local made = gnuplot.new("bars", ("x"):rep(letters), "", "")
+  local function size_of(letters, is_source)
+    local text = ("x"):rep(letters)
+    local made = gnuplot.new("bars", is_source and "title" or text, "", "")
+    made.source = is_source and text or ""
     made.blocks = { { "bars", { { { 1, 2, 2, 2, "2", 2 } } } }, { "published", { { { 1, 2, 1 } } } } }
     made.settings = { { "rows", 1 }, { "labels", { "a" } }, { "left", 0.1 },
       { "published", 0 } }
     made.after = { "set xrange [0:3]" }
     local svg = core.read_file(gnuplot.chart(folder .. "/title", made)[1])
     local place, size = svg:match('translate%(([%d.]+),[%d.]+%)"[^>]*font%-size="([%d.]+)"[^>]*>%s*<text>'
-      .. ("x"):rep(letters))
+      .. text)
     t.equal(tonumber(place), 480) -- the middle of the canvas, wherever the plot is
     return tonumber(size)
   end
   t.equal(size_of(76), 15)
   t.equal(size_of(152), 7.5)
+  t.equal(size_of(150, true), 12)
+  t.equal(size_of(300, true), 6)
 end)
 
 -- The SVG of a chart of curves of two points each.
