@@ -31,11 +31,11 @@ local function last_finished(runs)
   end
 end
 
--- The rows of a folder that have a finished run, each as a side (paired.lua), in their order and by
+-- The rows of a folder's stores that have a finished run, each as a side (paired.lua), in their order and by
 -- their keys; of several configurations of a row that which came last.
-local function read(path)
+local function read(stores)
   local sides, by_key = {}, {}
-  for _, from in ipairs(query.stores(path)) do
+  for _, from in ipairs(stores) do
     for _, runs in ipairs(csv.groups(from:rows(), { "configuration", table.unpack(names_of_row) })) do
       local run = last_finished(runs)
       if run then
@@ -51,7 +51,7 @@ end
 
 -- The pairs of sides by experiment and scale, in the order of the first folder, and the names of rows
 -- that one of the two lacks: { title =, pairs = { { a, b } ... }, only = { {}, {} } }.
-local function groups_of(path_a, path_b)
+local function groups_of(stores_a, stores_b)
   local groups, by_title = {}, {}
   local function group_of(side)
     local title = ("%s, %s"):format(side.run.experiment, side.run.scale)
@@ -61,8 +61,8 @@ local function groups_of(path_a, path_b)
     end
     return by_title[title]
   end
-  local in_a, by_a = read(path_a)
-  local in_b, by_b = read(path_b)
+  local in_a, by_a = read(stores_a)
+  local in_b, by_b = read(stores_b)
   for _, a in ipairs(in_a) do
     local group, b = group_of(a), by_b[a.key]
     if b then table.insert(group.pairs, { a, b }) else table.insert(group.only[1], a) end
@@ -157,8 +157,7 @@ end
 local function cost_of(side, name)
   local run = query.with_rounds(side.from, side.run)
   local value = tonumber(run[name])
-  local mark = step_times.is_time(name) and run.busy == "yes" and "~" or ""
-  return value, value and metrics.text(name, value) .. mark or ""
+  return value, value and metrics.text(name, value) .. step_times.busy_mark(run, name) or ""
 end
 
 -- Both, and their ratio; below them the ratios' geometric mean.
@@ -256,16 +255,16 @@ local function distinct(stores, name)
   return table.concat(texts.list, ", ", 1, math.min(#texts.list, most_named))
 end
 
-local function title_of(name, path)
-  local stores = query.stores(path)
+local function title_of(name, path, stores)
   return ("%s  %s: code %s; %s"):format(name, path, distinct(stores, "code_version"), distinct(stores, "machine"))
 end
 
 --- Two folders (of one experiment or of many) as text, with the columns `names`; nil: a quality, the
 --- step time and the memory.
 function folder_comparison.text(path_a, path_b, names)
-  local lines = { title_of("A", path_a), title_of("B", path_b) }
-  local groups = groups_of(path_a, path_b)
+  local stores_a, stores_b = query.stores(path_a), query.stores(path_b)
+  local lines = { title_of("A", path_a, stores_a), title_of("B", path_b, stores_b) }
+  local groups = groups_of(stores_a, stores_b)
   for _, group in ipairs(groups) do
     lines[#lines + 1] = "\n" .. heading(group)
     if #group.pairs > 0 then lines[#lines + 1] = table_of(group, names or usual_columns(group)) end

@@ -320,7 +320,7 @@ local function readable(text, name, run)
   local metric = metric_of(name)
   local number = metrics.is_known(metric) and tonumber(text)
   local shown = quote.line(number and metrics.text(metric, number) or text)
-  return number and step_times.is_time(name) and run.busy == "yes" and shown .. "~" or shown
+  return number and shown .. step_times.busy_mark(run, name) or shown
 end
 
 local formats = {}

@@ -127,7 +127,7 @@ end
 
 -- A time with a ~ that was measured on a busy machine.
 local function text_of_run(run, name, value)
-  return metrics.text(name, value) .. (value and step_times.is_time(name) and run.busy == "yes" and "~" or "")
+  return value and metrics.text(name, value) .. step_times.busy_mark(run, name) or ""
 end
 
 local function add_single(lines, a, b, name)

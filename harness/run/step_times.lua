@@ -103,6 +103,11 @@ end
 --- Whether a metric is a time of a row by itself: step_time_ms, tokens_per_second ...
 function step_times.is_time(metric) return is_time[metric] == true end
 
+--- "~" behind such a time of a run that says it was measured on a busy machine, "" otherwise.
+function step_times.busy_mark(run, metric)
+  return is_time[metric] and run.busy == "yes" and "~" or ""
+end
+
 -- Of records, the latest first, that whose memory is shown beside the times of `timed` (nil: no times):
 -- memory does not depend on who else runs, but on how many ranks share a batch.
 local function of_memory(list, timed)
