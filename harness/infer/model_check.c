@@ -60,6 +60,31 @@ static int64_t end_of(const lh_check_bench *b) {
     return LH_CHECK_SEGMENTS * b->length;
 }
 
+/* ---- outputs of other inputs ---- */
+
+/* Changes inputs, as from position `at` on or in row `at`. */
+typedef void (*change)(const lh_check_bench *b, lh_check_inputs *inputs, int64_t at);
+
+/* Where outputs differ from `values` once the inputs are changed. */
+static lh_status compare_changed(lh_check_bench *b, const real *values, change make, int64_t at,
+                                 part of, gap *out) {
+    lh_check_inputs changed;
+    real *answers = NULL;
+    lh_status status = lh_check_inputs_copy(b, &changed);
+    if (status == LH_OK) {
+        make(b, &changed, at);
+        status = lh_check_run(b, &changed, &answers);
+    }
+    if (status == LH_OK) *out = compare(b, values, answers, of);
+    lh_check_inputs_clear(&changed);
+    free(answers);
+    return status;
+}
+
+static void change_from(const lh_check_bench *b, lh_check_inputs *inputs, int64_t position) {
+    lh_check_inputs_change(b, inputs, -1, position);
+}
+
 /* ---- what is read ---- */
 
 static bool are_finite(const lh_check_bench *b, const real *values) {
@@ -70,52 +95,29 @@ static bool are_finite(const lh_check_bench *b, const real *values) {
 
 /* Other inputs must give other outputs: a model that reads nothing passes all that follows. */
 static lh_status check_outputs(lh_check_bench *b, const real *values, lh_finding *out) {
-    lh_check_inputs other;
-    real *changed = NULL;
-    lh_status status = lh_check_inputs_copy(b, &other);
-    if (status == LH_OK) {
-        lh_check_inputs_change(b, &other, -1, 0);
-        status = lh_check_run(b, &other, &changed);
-    }
-    const bool reads =
-        status == LH_OK && compare(b, values, changed, (part){-1, 0, end_of(b)}).found;
+    gap found = {0};
+    LH_TRY(compare_changed(b, values, change_from, 0, (part){-1, 0, end_of(b)}, &found));
     if (!are_finite(b, values))
         lh_find(out, "outputs", LH_CHECK_FAILED, "not all are finite numbers");
-    else if (!reads)
+    else if (!found.found)
         lh_find(out, "outputs", LH_CHECK_FAILED, "other inputs give the same ones");
     else
         lh_find(out, "outputs", LH_CHECK_OK, "finite numbers, which depend on what is read");
-    lh_check_inputs_clear(&other);
-    free(changed);
-    return status;
+    return LH_OK;
 }
 
 /* ---- causality ---- */
 
-/* Everything from position `cut` on is another: what stands before it may not change. */
-static lh_status check_cut(lh_check_bench *b, const real *values, int64_t cut, gap *out) {
-    lh_check_inputs other;
-    real *changed = NULL;
-    lh_status status = lh_check_inputs_copy(b, &other);
-    if (status == LH_OK) {
-        lh_check_inputs_change(b, &other, -1, cut);
-        status = lh_check_run(b, &other, &changed);
-    }
-    if (status == LH_OK) *out = compare(b, values, changed, (part){-1, 0, cut});
-    lh_check_inputs_clear(&other);
-    free(changed);
-    return status;
-}
-
-/* Cuts of the last segment, which has a state: a leak within chunks shows at one that lies in one,
- * and most chunks end in the middle. */
+/* Everything from a cut on is another: what stands before it may not change. Cuts are of the last
+ * segment, which has a state: a leak within chunks shows at one that lies in one, and most chunks
+ * end in the middle. */
 static lh_status check_cuts(lh_check_bench *b, const real *values, int most, lh_finding *out) {
     const int64_t length = b->length, first = end_of(b) - length,
                   cuts[] = {length / 2 + 1, 1, 2, length / 2, length - 1};
     for (int i = 0; i < most; ++i) {
         gap found = {0};
         const int64_t cut = first + lh_min(cuts[i], length - 1);
-        LH_TRY(check_cut(b, values, cut, &found));
+        LH_TRY(compare_changed(b, values, change_from, cut, (part){-1, 0, cut}, &found));
         if (!found.found) continue;
         lh_find(out, "causality", LH_CHECK_FAILED,
                 "it declares LH_ABLE_CAUSAL, but what is read from position %lld on changes the "
@@ -140,29 +142,19 @@ static lh_status check_causality(lh_check_bench *b, const real *values, int cuts
 
 /* ---- rows ---- */
 
-/* The other row has other inputs, another source, and documents that begin elsewhere. */
-static lh_status check_row(lh_check_bench *b, const real *values, int64_t row, gap *out) {
-    const int64_t other = 1 - row, sources = b->setup.source_length;
-    lh_check_inputs changed;
-    real *answers = NULL;
-    lh_status status = lh_check_inputs_copy(b, &changed);
-    if (status == LH_OK) {
-        lh_check_inputs_change(b, &changed, other, 0);
-        for (int64_t i = 0; changed.source != NULL && i < sources; ++i)
-            changed.source[other * sources + i] = 0;
-        changed.starts[(LH_CHECK_SEGMENTS - 1) * b->rows + other] ^= 1;
-        status = lh_check_run(b, &changed, &answers);
-    }
-    if (status == LH_OK) *out = compare(b, values, answers, (part){row, 0, end_of(b)});
-    lh_check_inputs_clear(&changed);
-    free(answers);
-    return status;
+/* A row gets other inputs, another source, and a document that begins elsewhere. */
+static void change_row(const lh_check_bench *b, lh_check_inputs *inputs, int64_t row) {
+    const int64_t sources = b->setup.source_length;
+    lh_check_inputs_change(b, inputs, row, 0);
+    for (int64_t i = 0; inputs->source != NULL && i < sources; ++i)
+        inputs->source[row * sources + i] = 0;
+    inputs->starts[(LH_CHECK_SEGMENTS - 1) * b->rows + row] ^= 1;
 }
 
 static lh_status check_rows(lh_check_bench *b, const real *values, lh_finding *out) {
     for (int64_t row = 0; row < ROWS; ++row) {
         gap found = {0};
-        LH_TRY(check_row(b, values, row, &found));
+        LH_TRY(compare_changed(b, values, change_row, 1 - row, (part){row, 0, end_of(b)}, &found));
         if (!found.found) continue;
         lh_find(
             out, "rows", LH_CHECK_FAILED,
@@ -232,20 +224,9 @@ static lh_status check_restored(lh_check_bench *b, const real *values, gap *out)
     return status;
 }
 
-/* Whether the last segment is another where it begins a document. */
-static lh_status carries(lh_check_bench *b, const real *values, bool *out) {
-    lh_check_inputs begins;
-    real *answers = NULL;
-    lh_status status = lh_check_inputs_copy(b, &begins);
-    if (status == LH_OK) {
-        for (int64_t i = 0; i < LH_CHECK_SEGMENTS * b->rows; ++i)
-            begins.starts[i] = 1;
-        status = lh_check_run(b, &begins, &answers);
-    }
-    if (status == LH_OK) *out = compare(b, values, answers, (part){-1, 0, end_of(b)}).found;
-    lh_check_inputs_clear(&begins);
-    free(answers);
-    return status;
+static void begin_all(const lh_check_bench *b, lh_check_inputs *inputs, int64_t first) {
+    for (int64_t i = first; i < LH_CHECK_SEGMENTS * b->rows; ++i)
+        inputs->starts[i] = 1;
 }
 
 /* Windows of a series that an adapter feeds overlap: none goes on. */
@@ -257,11 +238,10 @@ static lh_status check_state(lh_check_bench *b, const real *values, lh_finding *
     const bool declared =
         (b->spec->model->abilities & (LH_ABLE_STATE | LH_ABLE_STATE_TRUNCATED)) != 0 &&
         !begins_always(b);
-    gap fresh = {0}, restored = {0};
-    bool carried = false;
+    gap fresh = {0}, restored = {0}, carried = {0};
     LH_TRY(check_fresh_start(b, values, &fresh));
     LH_TRY(check_restored(b, values, &restored));
-    LH_TRY(carries(b, values, &carried));
+    LH_TRY(compare_changed(b, values, begin_all, 0, (part){-1, 0, end_of(b)}, &carried));
     if (fresh.found)
         lh_find(out, "state", LH_CHECK_FAILED,
                 "where a document begins, what was read before it changes the output of position "
@@ -273,14 +253,15 @@ static lh_status check_state(lh_check_bench *b, const real *values, lh_finding *
                 "(row %lld), by up to %.3g: something else is carried",
                 (long long)(end_of(b) - b->length), (long long)restored.position,
                 (long long)restored.row, restored.most);
-    else if (declared && !carried)
+    else if (declared && !carried.found)
         lh_find(out, "state", LH_CHECK_FAILED,
                 "the class declares that it carries some, but a segment's outputs are those of a "
                 "fresh start");
     else
         lh_find(out, "state", LH_CHECK_OK, "%s",
-                carried ? "a document begins afresh; saved and restored it goes on bit for bit"
-                        : "nothing is carried");
+                carried.found
+                    ? "a document begins afresh; saved and restored it goes on bit for bit"
+                    : "nothing is carried");
     return LH_OK;
 }
 
