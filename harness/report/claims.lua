@@ -62,6 +62,9 @@ end
 
 -- ---- judging ----
 
+-- What is judged here: the sentence, where the published predicate is not what it says.
+local function asked(claim) return claim.asks or claim.holds end
+
 -- Why a claim could not fail here; nil where it could.
 local function untested_reason(claim, strict, source, scale)
   if kinds_of(strict) == "arithmetic" then return "arithmetic of printed numbers" end
@@ -91,7 +94,7 @@ end
 -- they read.
 local function sources_of(claim, source)
   local names, doubts, data = {}, {}, {}
-  claim.holds:each_cell(function(cell)
+  asked(claim):each_cell(function(cell)
     names[cell.experiment.name] = true
     local doubt = source:doubt(cell)
     if doubt then doubts[doubt] = true end
@@ -117,7 +120,7 @@ function claims.judge(claim, settings, source, printed)
   local id = claim[1]
   local paper = claim.paper or id:match("^(.*)_p%d+$") or ""
   local prose, predicate = published.claims(paper)[id] or {}, published.predicates()[id]
-  local strict = claim.holds:judge(source)
+  local strict = asked(claim):judge(source)
   local verdict, direction, notes = verdict_of(claim, strict, source, settings.scale)
   local experiments, doubts, data = sources_of(claim, source)
   if doubts ~= "" then notes[#notes + 1] = "of runs that are not today's: " .. doubts end
@@ -145,7 +148,7 @@ end
 local function any_runs(experiment, source)
   local found = false
   for _, claim in ipairs(experiment.claims) do
-    claim.holds:each_cell(function(cell) found = found or #source.results(cell.experiment).order > 0 end)
+    asked(claim):each_cell(function(cell) found = found or #source.results(cell.experiment).order > 0 end)
   end
   return found
 end

@@ -39,10 +39,15 @@ local function room(a, b) return b - a end
 
 local printed = evidence.printed()
 
+--- What a paper prints for this cell, in the paper's unit; nil where it prints nothing.
+---@param cell longhaul.term
+---@return number?
+function predicate.printed(cell) return printed:mean(cell.cell) end
+
 --- Whether a paper prints a number for this cell.
 ---@param cell longhaul.term
 ---@return boolean
-function predicate.is_printed(cell) return printed:mean(cell.cell) ~= nil end
+function predicate.is_printed(cell) return predicate.printed(cell) ~= nil end
 
 --- a < b.
 ---@param a longhaul.term|number

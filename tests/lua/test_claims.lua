@@ -366,6 +366,18 @@ end
 
 local sure = { a = { 1, 1.1, 1.2 }, b = { 2, 2.1, 2.3 } }
 
+t.test("what a sentence asks is judged in place of the published predicate", function()
+  local claim = { "x_p001", holds = p.less(a, b), asks = p.all { p.less(a, b), p.less(c, d) },
+    expected = "both", scale_changes = "" }
+  local record = verdict(claim, { a = 1, b = 2, c = 2, d = 1 })
+  t.equal(record.verdict, "fails")
+  t.equal(record.measured, "c 2 < d 1: margin -1; 1 of 2 comparisons hold")
+  t.equal(record.expected, "both")
+  t.equal(record.data, "text of a; text of b; text of c; text of d")
+  claim.asks = nil
+  t.equal(verdict(claim, { a = 1, b = 2, c = 2, d = 1 }).verdict, "holds")
+end)
+
 t.test("a weaker form that holds is `in direction`, and only where the printed one fails", function()
   local claim = { "x_p001", holds = p.less(a, b / 3), direction = p.less(a, b) }
   local found = verdict(claim, sure)

@@ -96,6 +96,15 @@ end)
 local of_its_own = { staircase_p018 = true, staircase_p022 = true, staircase_p023 = true,
   reformer_p040 = true }
 
+-- What a claim's weaker form is weaker than: what its sentence asks, where a paper prints the cells,
+-- else the predicate of the list.
+local function strict(id, source)
+  local asks = claims[id].asks
+  local outcome = asks and asks:judge(source).outcome
+  if outcome == nil then return holds(id, source) end
+  return outcome
+end
+
 -- Bounds too far from the printed numbers for a copy to lie between; both forms are made by one
 -- function.
 local far = { staircase_p032 = true, rsa_p018 = true }
@@ -107,8 +116,8 @@ t.test("a weaker form holds where the printed one does, also elsewhere, and not 
     for id, claim in pairs(claims) do
       local weaker = claim.direction and claim.direction:judge(source).outcome
       if weaker == false then not_everywhere[id] = true end
-      if weaker and not holds(id, source) then also[id] = true end
-      t.check(weaker ~= false or of_its_own[id] or not holds(id, source),
+      if weaker and not strict(id, source) then also[id] = true end
+      t.check(weaker ~= false or of_its_own[id] or not strict(id, source),
         ("%s holds on copy %d, its weaker form does not"):format(id, copy))
     end
   end
@@ -120,7 +129,7 @@ t.test("a weaker form holds where the printed one does, also elsewhere, and not 
         .. (also[id] and "holds everywhere" or "is no weaker"))
     end
   end
-  t.equal(count, 27)
+  t.equal(count, 26)
 end)
 
 t.test("the copies and edges bring out both outcomes of every predicate that reads a number", function()

@@ -413,14 +413,17 @@ end
 
 local function check_predicates(claim)
   check_predicate("holds", claim.holds)
+  if claim.asks then check_predicate("asks", claim.asks) end
   if claim.direction then check_predicate("direction", claim.direction) end
   if type(claim.untested) == "table" then check_predicate("untested", claim.untested[1]) end
 end
 
 --- Declares a claim: `bench:claim { "paper_p072", holds = p.less(2, BST "xl:2048" / BST
---- "rec:fixed:skip") }` with `p = lh.predicate`. `direction` is a weaker form, which
---- `direction_says` puts in words. `untested` says why it cannot fail, or is { predicate, reason },
---- which tells when; `of_size` names what is only known at scale paper.
+--- "rec:fixed:skip") }` with `p = lh.predicate`. `asks` is judged in place of `holds` where the paper's
+--- sentence says more or less than the published predicate, and `expected` puts it in words.
+--- `direction` is a weaker form, which `direction_says` puts in words. `untested` says why it cannot
+--- fail, or is { predicate, reason }, which tells when; `of_size` names what is only known at scale
+--- paper.
 ---@param claim longhaul.claim
 ---@return longhaul.experiment
 function Experiment:claim(claim)
@@ -478,7 +481,7 @@ end
 -- be found out when the claim is judged, after all training.
 local function check_cells(self, claim, labels)
   local untested = type(claim.untested) == "table" and claim.untested[1] or nil
-  for _, value in pairs { claim.holds, claim.direction, untested } do
+  for _, value in pairs { claim.holds, asks = claim.asks, direction = claim.direction, untested = untested } do
     value:each_cell(function(cell, text)
       local wrong = checks.cell_refusal(self, cell, labels(cell))
       if wrong then error(("%s: claim: cell '%s': %s"):format(claim.line, text, wrong), 0) end

@@ -96,6 +96,8 @@ fields.sample = {
 fields.claim = {
   first = { "string", "its id, as in results/published" },
   { "holds", "table", "the published predicate", "longhaul.predicate", needed = true },
+  { "asks", "table", "what the sentence asks, where the published predicate asks for less, or for more",
+    "longhaul.predicate" },
   { "direction", "table", "a weaker form", "longhaul.predicate" },
   { "direction_says", "string", "the weaker form in words" },
   { "untested", "string or table", "why it cannot fail, or `{ predicate, reason }`" },

@@ -856,6 +856,7 @@
 ---@class longhaul.claim
 ---@field [1] string its id, as in results/published
 ---@field holds longhaul.predicate the published predicate
+---@field asks? longhaul.predicate what the sentence asks, where the published predicate asks for less, or for more
 ---@field direction? longhaul.predicate a weaker form
 ---@field direction_says? string the weaker form in words
 ---@field untested? string|table why it cannot fail, or `{ predicate, reason }`
@@ -958,6 +959,11 @@ function p.named(text, part) end
 ---@param ties boolean
 ---@return longhaul.term
 function p.wins(text, pairs, ties) end
+
+---What a paper prints for this cell, in the paper's unit; nil where it prints nothing.
+---@param cell longhaul.term
+---@return number?
+function p.printed(cell) end
 
 ---Whether a paper prints a number for this cell.
 ---@param cell longhaul.term
@@ -1071,9 +1077,11 @@ function bench:best_at(options) end
 function bench:sample(options) end
 
 ---Declares a claim: `bench:claim { "paper_p072", holds = p.less(2, BST "xl:2048" / BST
----"rec:fixed:skip") }` with `p = lh.predicate`. `direction` is a weaker form, which
----`direction_says` puts in words. `untested` says why it cannot fail, or is { predicate, reason },
----which tells when; `of_size` names what is only known at scale paper.
+---"rec:fixed:skip") }` with `p = lh.predicate`. `asks` is judged in place of `holds` where the paper's
+---sentence says more or less than the published predicate, and `expected` puts it in words.
+---`direction` is a weaker form, which `direction_says` puts in words. `untested` says why it cannot
+---fail, or is { predicate, reason }, which tells when; `of_size` names what is only known at scale
+---paper.
 ---@param claim longhaul.claim
 ---@return longhaul.experiment
 function bench:claim(claim) end
