@@ -29,13 +29,16 @@ local function side(name, value)
   return tonumber(name) and name or ("%s %.4g"):format(name, value)
 end
 
+-- Whether seeds or rounds of step times tell how far the margin may be off.
+local function has_error(leaf) return (leaf.seeds or leaf.rounds or 0) > 1 end
+
 -- The comparison that the verdict hangs on, and how many of them hold.
 local function text_of(judgement)
   local leaf = judgement.closest
   if not leaf then return "" end
   local text = ("%s %s %s: margin %+.3g%s"):format(side(leaf.names[1], leaf.a), leaf.sign,
     side(leaf.names[2], leaf.b),
-    leaf.margin, leaf.seeds and leaf.seeds > 1 and (" ±%.2g"):format(leaf.error) or "")
+    leaf.margin, has_error(leaf) and (" ±%.2g"):format(leaf.error) or "")
   if judgement.compared == 1 then return text end
   return ("%s; %d of %d comparisons hold"):format(text, judgement.held, judgement.compared)
 end
@@ -134,7 +137,7 @@ function claims.judge(claim, settings, source, printed)
     experiment = experiments, scale = settings.scale, seeds = strict.seeds,
     note = table.concat(notes, "; "),
     strict = strict_word(strict.outcome), direction = direction, margin = leaf.margin,
-    standard_error = leaf.seeds and leaf.seeds > 1 and leaf.error or nil, p_value = leaf.p_value,
+    standard_error = has_error(leaf) and leaf.error or nil, p_value = leaf.p_value,
     lacking = #strict.lacking, kind = kinds_of(strict),
     published = predicate and printed_word(claim, printed) or "", predicate_source = predicate
       and "paper" or "ours",

@@ -49,6 +49,8 @@ function Printed.seeds() return nil end
 
 function Printed.quartiles() return {} end
 
+function Printed.rounds() return nil end
+
 function Printed.lack() return "not printed" end
 
 function Printed.apart() return nil end
@@ -142,6 +144,14 @@ function Measured:quartiles(cell)
   return list
 end
 
+--- The values of a step time by idle round; nil for what is none.
+function Measured:rounds(cell)
+  local label = self:label(cell)
+  local values = label and self.results(cell.experiment):by_round(label, cell.metric, cell.dataset)
+  for round, value in pairs(values or {}) do values[round] = value / self.printed:unit(cell) end
+  return values
+end
+
 -- "LSTM, code: seed 2 diverged" of the first cell whose mean is of the seeds that ended well.
 local function unfinished(self, cells)
   for _, cell in ipairs(cells) do
@@ -179,9 +189,9 @@ local function round_of(self, cell, dataset)
   return self.results(cell.experiment):round(self:label(cell), dataset)
 end
 
---- Why cells cannot be compared: step times of different rounds, means over different data sets,
---- seeds that did not end well; nil where they can.
-function Measured:apart(cells)
+--- Why cells cannot be compared: step times of different rounds (unless rounds are compared one by one,
+--- `by_round`), means over different data sets, seeds that did not end well; nil where they can.
+function Measured:apart(cells, by_round)
   local rounds, averaged = {}, nil
   local reason = unfinished(self, cells)
   if reason then return reason end
@@ -189,7 +199,7 @@ function Measured:apart(cells)
     local over = averaged_over(self, cell)
     if over and averaged and over ~= averaged then return "not measured on the same data sets" end
     averaged = averaged or over
-    for _, dataset in ipairs(datasets_of(self, cell)) do
+    for _, dataset in ipairs(by_round and {} or datasets_of(self, cell)) do
       local round, place = round_of(self, cell, dataset), cell.dataset and "" or dataset
       if round and rounds[place] and round ~= rounds[place] then return "not timed side by side" end
       rounds[place] = rounds[place] or round

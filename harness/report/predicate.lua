@@ -201,10 +201,22 @@ local function reach_of_quartiles(self, source, cells, value, margin)
   return loss(worst)
 end
 
+-- The values by idle round of the step times among cells, where as many rounds have all of them as seeds
+-- decide; nil otherwise: then the quartiles of a round do.
+local function values_by_round(source, cells)
+  local by_round = {}
+  for _, cell in ipairs(cells) do by_round[cell] = source:rounds(cell) end
+  local shared = next(by_round) and #chance.over(source, by_round).seeds or 0
+  return shared >= statistics.fewest_seeds and by_round or nil
+end
+
 -- Why means do not decide it; nil where they do.
 local function doubt(leaf, level)
   if leaf.reach > 0 and math.abs(leaf.margin) <= leaf.reach then
     return "within the quartiles of the step times"
+  end
+  if leaf.rounds and leaf.p_value >= level then
+    return ("p = %.2g over %d rounds of step times, below %.2g decides"):format(leaf.p_value, leaf.rounds, level)
   end
   if not leaf.seeds then return nil end
   if leaf.seeds < statistics.fewest_seeds then
@@ -225,7 +237,8 @@ local function measure_leaf(self, source)
   local found = survey(self, source)
   local leaf = { kinds = found.kinds, lacking = found.lacking, compared = 1, held = 0,
     text = ("%s %s %s"):format(term.text(self.a), self.sign, term.text(self.b)) }
-  local over = chance.over(source, found.seeded and found.by_seed or {})
+  local by_round = values_by_round(source, found.cells)
+  local over = chance.over(source, by_round or found.seeded and found.by_seed or {})
   local a, b = term.at(self.a, over.value), term.at(self.b, over.value)
   if a == nil or b == nil then return leaf end
   if not is_number(self.margin(a, b)) then
@@ -235,13 +248,12 @@ local function measure_leaf(self, source)
   leaf.a, leaf.b, leaf.sign, leaf.names = a, b, self.sign, { term.text(self.a), term.text(self.b) }
   leaf.outcome, leaf.margin = self.holds(a, b), self.margin(a, b)
   leaf.held = leaf.outcome and 1 or 0
-  if found.seeded then
-    leaf.seeds = #over.seeds
-    leaf.error, leaf.p_value = chance.of(self, over, leaf.outcome)
-  end
-  leaf.reach = reach_of_quartiles(self, source, found.cells, over.value, leaf.margin)
-  leaf.apart = source:apart(found.cells)
-  leaf.has_chance, leaf.closest = found.seeded, leaf
+  leaf.has_chance, leaf.closest = by_round ~= nil or found.seeded, leaf
+  leaf[by_round and "rounds" or "seeds"] = leaf.has_chance and #over.seeds or nil
+  if leaf.has_chance then leaf.error, leaf.p_value = chance.of(self, over, leaf.outcome) end
+  leaf.reach = by_round and 0
+    or reach_of_quartiles(self, source, found.cells, over.value, leaf.margin)
+  leaf.apart = source:apart(found.cells, by_round ~= nil)
   return leaf
 end
 
@@ -330,7 +342,7 @@ end
 ---@field outcome? boolean of the means over seeds; nil where cells are lacking
 ---@field verdict "holds"|"fails"|"undecided"
 ---@field reason? string why it is undecided
----@field closest? table what the verdict hangs on: a, b, sign, margin, error, p_value, seeds
+---@field closest? table what the verdict hangs on: a, b, sign, margin, error, p_value, seeds or rounds
 ---@field kinds table<string, boolean> quality, cost, structure
 ---@field lacking table[] { text, reason } of cells that have no value
 ---@field seeds? integer the fewest that a comparison of what has seeds had
@@ -339,8 +351,9 @@ end
 
 --- Judges it over a source of cells: an object with mean(cell), seeds(cell) (values by seed, nil
 --- for what has none), quartiles(cell) (the medians that a step time is made of: { { key, q1, q3 }
---- ... }, factors; {} for what is none), kind(cell), most(cell) (what it is never above), lack(cell)
---- (why it has no value) and apart(cells) (why they cannot be compared, or nil).
+--- ... }, factors; {} for what is none), rounds(cell) (a step time by idle round, nil for what is none),
+--- kind(cell), most(cell) (what it is never above), lack(cell) (why it has no value) and apart(cells,
+--- by_round) (why they cannot be compared, or nil).
 ---@return longhaul.judgement
 function Predicate:judge(source)
   local judgement = measure(self, source)

@@ -339,6 +339,39 @@ function Results:quartiles(row, metric, dataset)
   return list
 end
 
+-- A time of a row on a data set in each idle round, the latest first: { { round =, value = } ... }.
+local function times_on(self, row, metric, dataset)
+  local group, list = self:group(row, dataset), {}
+  local is_ratio = not step_times.is_time(metric)
+  local base = is_ratio and base_of(self, dataset) or nil
+  if not group or is_ratio and not base then return list end
+  for i, record in ipairs(self.times:idle(group.configuration, { base and base.configuration })) do
+    local value = base and self.times:ratio_in(record, base.configuration) or tonumber(record[metric])
+    list[i] = { round = record.round, value = value }
+  end
+  return list
+end
+
+--- The values of a time by the idle rounds that it was measured in, under a name of each round; nil for what
+--- is no time. Without a data set: means over those that the row has a value on, of their latest rounds, of
+--- those before and so on.
+function Results:by_round(row, metric, dataset)
+  if not is_timed(self, metric) then return nil end
+  local lists, count, made = {}, math.huge, {}
+  for _, name in ipairs(dataset and { dataset } or self.datasets) do
+    if self:value(row, metric, name) then
+      lists[#lists + 1] = times_on(self, row, metric, name)
+      count = math.min(count, #lists[#lists])
+    end
+  end
+  for k = 1, lists[1] and count or 0 do
+    local rounds, sum = {}, 0
+    for i, list in ipairs(lists) do rounds[i], sum = list[k].round, sum + list[k].value end
+    made[table.concat(rounds, "\n")] = sum / #lists
+  end
+  return made
+end
+
 -- The first seed whose value of a metric is infinite, as a perplexity that no number holds; or nil.
 local function infinite_seed(group, metric)
   local texts = csv.texts(group.done, metric)

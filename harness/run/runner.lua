@@ -319,7 +319,7 @@ local function run_rows(experiment, settings, later)
   end
   if not settings.no_timing and not settings.number and not interrupted then
     timing.measure(timed, sweep.results, {
-      scale = settings.scale, force = settings.force, open = plan.session, machine = sweep.machine,
+      scale = settings.scale, force = settings.force, rounds = settings.rounds or 1, open = plan.session, machine = sweep.machine,
       bases = plan.first(experiment, baselines, settings),
     })
   end

@@ -73,15 +73,29 @@ function StepTimes:beside(configuration, others)
   return found
 end
 
+--- Those of them that are of idle rounds, on the machine and with the threads and ranks of the latest
+--- of these.
+function StepTimes:idle(configuration, others)
+  local found = {}
+  for _, record in ipairs(self:beside(configuration, others)) do
+    local first, alike = found[1] or record, is_usable(record)
+    for _, name in ipairs { "machine", "threads", "ranks" } do alike = alike and record[name] == first[name] end
+    if alike then found[#found + 1] = record end
+  end
+  return found
+end
+
+--- The ratio of a record's median to that of a configuration in the same round.
+function StepTimes:ratio_in(record, baseline)
+  local base = self.rounds[record.round][baseline]
+  return tonumber(record.step_time_ms) / tonumber(base.step_time_ms)
+end
+
 --- The ratio of the medians of a configuration and a baseline in the latest idle round that has
 --- both; nil, why there is none, and the ratio in the latest busy one; then the records of the two
 --- that count.
 function StepTimes:ratio(configuration, baseline)
-  local function ratio_of(record)
-    if not record then return nil end
-    local base = self.rounds[record.round][baseline]
-    return tonumber(record.step_time_ms) / tonumber(base.step_time_ms)
-  end
+  local function ratio_of(record) return record and self:ratio_in(record, baseline) end
   local together = self:beside(configuration, { baseline })
   local record, reason, busy = choose(together)
   local base = record and self.rounds[record.round][baseline]

@@ -4,8 +4,9 @@
 -- id of the round. Rows that do not fit into memory together are timed in parts, a round each, with
 -- the baselines of the experiment's tables in every one.
 --
--- What was timed on this machine while it was idle, beside the baselines, is not timed again unless
--- --force asks for it; what was timed while the machine was busy is, once it is idle.
+-- What was timed on this machine while it was idle, beside the baselines, in as many rounds as are
+-- asked for, is not timed again unless --force asks for it; what was timed while the machine was busy
+-- is, once it is idle.
 local core = require "longhaul.core"
 local identity = require "longhaul.run.identity"
 local others = require "longhaul.run.others"
@@ -78,8 +79,8 @@ local function able(group, bytes)
   return list
 end
 
--- "timed", "busy" (timed, but never on the idle machine) or "missing": what is known of a group's
--- rows here.
+-- "timed" (in as many idle rounds as are asked for), "busy" (in as many, but not all of them idle) or
+-- "missing": what is known of a group's rows here.
 local function state_of(list, group, known, settings)
   local state, bases, threads = "timed", {}, settings.machine.threads
   for _, run in ipairs(list) do
@@ -87,15 +88,14 @@ local function state_of(list, group, known, settings)
     if group.is_base[id] then bases[#bases + 1] = id end
   end
   for _, run in ipairs(list) do
-    local own = "missing"
+    local all, idle = 0, 0
     for _, record in ipairs(known:beside(run.identity.configuration, bases)) do
       local here = record.machine == provenance.machine_name(settings.machine, run.device)
         and tonumber(record.threads) == threads and tonumber(record.ranks) == ranks.size
-      if here and record.busy ~= "yes" then own = "timed" end
-      if here and own == "missing" then own = "busy" end
+      all, idle = all + (here and 1 or 0), idle + (here and record.busy ~= "yes" and 1 or 0)
     end
-    if own == "missing" then return own end
-    if own == "busy" then state = own end
+    if all < settings.rounds then return "missing" end
+    if idle < settings.rounds then state = "busy" end
   end
   return state
 end
@@ -254,26 +254,34 @@ local function shown_against(groups)
   return baselines
 end
 
---- Times what is done of `runs` and not timed yet. `settings`: scale, force, bases (the baselines'
---- runs in the order of the tables), open (makes a session for a run), machine (core.machine()).
+-- A round of the parts of a group that `text` names.
+local function measure_round(group, text, results, settings)
+  for i, part in ipairs(read_parts(group, text)) do
+    if ranks.first then
+      say("timing steps: %d rows of %s, interleaved%s", #part, group.dataset, i > 1
+        and (" (part %d)"):format(i) or "")
+    end
+    local times, seen = time_part(part, settings)
+    if ranks.first then
+      results:add_timings(records_of(part, times, seen, settings))
+      if seen.busy == "yes" then
+        say("others used %.1f processors meanwhile: marked as busy, to be measured again when the machine is idle",
+          seen.load)
+      end
+    end
+  end
+end
+
+--- Times what is done of `runs` and not timed yet. `settings`: scale, force, rounds (idle ones that
+--- each row is to have), bases (the baselines' runs in the order of the tables), open (makes a session
+--- for a run), machine (core.machine()).
 function timing.measure(runs, results, settings)
   local groups = groups_of(runs, settings.bases)
-  for _, group in ipairs(groups) do
-    local memory = memory_on(group[1].device)
-    local text = ranks.decide(function() return choose_parts(group, results, settings, memory) end)
-    for i, part in ipairs(read_parts(group, text)) do
-      if ranks.first then
-        say("timing steps: %d rows of %s, interleaved%s", #part, group.dataset, i > 1
-          and (" (part %d)"):format(i) or "")
-      end
-      local times, seen = time_part(part, settings)
-      if ranks.first then
-        results:add_timings(records_of(part, times, seen, settings))
-        if seen.busy == "yes" then
-          say("others used %.1f processors meanwhile: marked as busy, to be measured again when the machine is idle",
-            seen.load)
-        end
-      end
+  for _ = 1, settings.rounds do
+    for _, group in ipairs(groups) do
+      local memory = memory_on(group[1].device)
+      local text = ranks.decide(function() return choose_parts(group, results, settings, memory) end)
+      measure_round(group, text, results, settings)
     end
   end
   if ranks.first then step_times.project(results, shown_against(groups)) end

@@ -33,6 +33,7 @@ local function source_of(values)
     return ends and { { key = cell.name, q1 = ends[1] / values[cell.name],
       q3 = ends[2] / values[cell.name] } } or {}
   end
+  function source:rounds() return nil end
   function source:lack() return "not run" end
   function source:most() return 100 end
   function source:doubt() return nil end

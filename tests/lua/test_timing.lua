@@ -128,6 +128,43 @@ t.test("two ratios to a baseline that was timed in two rounds are not decided wi
   t.equal(verdict(), "holds")
 end)
 
+t.test("three idle rounds decide what the quartiles of one leave open, row beside row in each", function()
+  local again, p = bench_of("rounds-again", { "base", "low", "high" }), predicate
+  for _, row in ipairs(again.rows) do runs.put(folder, again, { label = row.label, bits_per_byte = 1 }) end
+  local function judged(metric, dataset)
+    local function cell(label)
+      return p.cell(label, { experiment = again, row = label, metric = metric, dataset = dataset })
+    end
+    return p.less(cell("low"), cell("high")):judge(evidence.measured(settings))
+  end
+  local function time(round, low, high, busy)
+    runs.time(folder, again, { round = round, date = "2026-01-0" .. round, busy = busy,
+      times = { base = 100, low = low, high = high } })
+  end
+  time(1, 100, 103)
+  time(2, 80, 82.2)
+  time(3, 100, 300, "yes")
+  for _, metric in ipairs { "step_time_ms", "relative_step_time" } do
+    t.equal(judged(metric, "books").reason, "within the quartiles of the step times")
+  end
+  time(4, 120, 122.8)
+  for _, metric in ipairs { "step_time_ms", "relative_step_time" } do
+    for _, dataset in ipairs { "books", false } do
+      local found = judged(metric, dataset or nil)
+      t.equal(found.reason, nil)
+      t.equal(found.verdict, "holds")
+      t.equal(found.seeds, nil)
+      t.equal(found.closest.rounds, 3)
+      -- the mean of 3, 2.2 and 2.8, and its error
+      t.near(found.closest.margin, metric == "step_time_ms" and 8 / 3 or 0.08 / 3, 1e-9)
+      t.near(found.closest.error, metric == "step_time_ms" and 0.2403700851 or 0.002403700851, 1e-9)
+    end
+  end
+  time(5, 90, 80)
+  time(6, 500, nil) -- alone: beside no other
+  t.equal(judged("step_time_ms", "books").reason, "p = 0.44 over 4 rounds of step times, below 0.05 decides")
+end)
+
 t.test("a time is that of the latest idle round", function()
   local cells = cells_of(bench)
   t.near(cells["base step_time_ms"].measured, 20, 1e-12)
@@ -345,7 +382,7 @@ local function measure_settings(bench, more)
     end
   end
   return lh.merged({
-    scale = "small", machine = machine, bases = bases, open = function(run)
+    scale = "small", machine = machine, bases = bases, rounds = 1, open = function(run)
       return { label = run.row.label, ms = tonumber(run.row.label:match "%d+"),
         close = function() end,
         inference_memory = function() return 7 end, matrix_rate = function() return 1e9 end,
@@ -435,6 +472,21 @@ t.test("rows are timed side by side in one round with all that a reader asks for
   t.near(tonumber(x.mfu), 0.0012, 1e-12)
   t.near(tonumber(store.at(folder, "side"):rows()[3].relative_step_time), 0.4, 1e-12)
   t.equal(#measure(made), 0)
+end))
+
+t.test("as many rounds are timed as are asked for, those that are there counted", playing(function()
+  local made = prepared("many", { "a 1", "b 2" })
+  t.equal(#measure(made), 1)
+  t.equal(#measure(made, { rounds = 3 }), 2)
+  t.equal(#measure(made, { rounds = 3 }), 0)
+  t.equal(#measure(made, { rounds = 2, force = true }), 2)
+  t.equal(#rounds "many", 10)
+  local other = prepared("many-idle", { "a 1", "b 2" })
+  played.load = 0.75
+  t.equal(#measure(other), 1)
+  played.load = 0
+  t.equal(#measure(other, { rounds = 2 }), 2) -- a round of a busy machine is none of the two
+  t.equal(#measure(other, { rounds = 2 }), 0)
 end))
 
 t.test("what does not fit into memory is timed in parts, the baseline in each", playing(function()

@@ -36,7 +36,7 @@ local choosing = {
   { "results=", "folder for results (default results)", "DIR" },
   { "sandbox", "for a stranger's script: no files, no programs, bounded memory and time" },
 }
-local most_threads = 1024
+local most_threads, most_rounds = 1024, 100
 local threads = { "threads=", "processor threads", "N" }
 local no_timing = { "no-timing", "leave the step times out" }
 local side_by_side = { "jobs=", "runs side by side, the threads divided; auto: as many as fill them",
@@ -56,7 +56,7 @@ local function settings_of(values)
     only = values.only,
     results = command.path(values, "results", "results"),
     sandbox = values.sandbox,
-    force = values.force,
+    force = values.force, rounds = command.integer(values, "rounds", 1, 1, most_rounds),
     no_timing = values["no-timing"], fail_fast = values["fail-fast"],
     keep_checkpoints = values["keep-checkpoints"],
   }
@@ -490,6 +490,8 @@ end
 
 local to_run = with(threads, { "force", "run finished runs again, and from their start those that are begun" },
   no_timing,
+  { "rounds=", "rounds of step times on the idle machine that each row is to have (default 1); three or more "
+    .. "decide a claim about time as seeds decide others", "N" },
   { "fail-fast", "stop at the first run that fails" },
   { "keep-checkpoints", "keep the last checkpoint of each run when it is finished" },
   { "run=", "only the N-th run of the plan, without step times", "N" },
