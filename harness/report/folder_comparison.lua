@@ -113,7 +113,7 @@ local function remarks(a, b)
       add("%s.%s %s -> %s", kind, option[1], quote.line(option[2]), quote.line(option[3]))
     end
   end
-  for _, name in ipairs { "class", "version", "data_digest", "device", "precision" } do
+  for _, name in ipairs { "class", "version", paired.data_column(a, b), "device", "precision" } do
     local x, y = a.run[name] or "", b.run[name] or ""
     if x ~= y then add("%s %s -> %s", name, quote.line(x), quote.line(y)) end
   end

@@ -17,9 +17,17 @@ function paired.by_seed(side, name)
   return values
 end
 
+--- The column that tells whether both read the same data: runs of an older longhaul have no digest, and
+--- say in words what they read.
+function paired.data_column(a, b)
+  local has_digests = (a.run.data_digest or "") ~= "" and (b.run.data_digest or "") ~= ""
+  return has_digests and "data_digest" or "data"
+end
+
 --- Whether both read the same data: scores of others say nothing of the models.
 function paired.has_same_data(a, b)
-  return (a.run.data_digest or "") == (b.run.data_digest or "") and a.run.task == b.run.task
+  local name = paired.data_column(a, b)
+  return (a.run[name] or "") == (b.run[name] or "") and a.run.task == b.run.task
 end
 
 --- Whether a difference of this metric says something: that of a cost always does.

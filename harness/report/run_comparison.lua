@@ -168,6 +168,7 @@ local function common_steps(a, b)
 end
 
 local function add_curves(lines, a, b)
+  local has_same_data = paired.has_same_data(a, b)
   local of_a, of_b = curve_of(a), csv.by(curve_of(b), "step")
   local by_a = csv.by(of_a, "step")
   for _, name in ipairs(metrics.losses()) do
@@ -178,7 +179,7 @@ local function add_curves(lines, a, b)
         if not begun then lines[#lines + 1] = "\nCURVES, " .. metrics.curve_title(name) end
         begun = true
         add_line(lines, "step " .. step, ("%.4f"):format(x), ("%.4f"):format(y),
-          ("%+.4f"):format(y - x))
+          has_same_data and ("%+.4f"):format(y - x) or "other data")
       end
     end
   end

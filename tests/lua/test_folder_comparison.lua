@@ -78,6 +78,27 @@ t.test("the metrics are those that are asked for", function()
   t.check(not asked:find("bits_per_token", 1, true), asked)
 end)
 
+-- What is said of two folders that have these runs, each of the row "same" unless it says otherwise.
+local function compared(of_a, of_b, ...)
+  local place = os.tmpname()
+  os.remove(place)
+  for name, list in pairs { a = of_a, b = of_b } do
+    for _, own in ipairs(list) do
+      local values = { label = "same", bits_per_token = 2 }
+      for key, value in pairs(own) do values[key] = value end
+      runs.put(place .. "/" .. name, before, values)
+    end
+  end
+  local good, said = pcall(folder_comparison.text, place .. "/a", place .. "/b", ...)
+  os.execute("rm -r '" .. place .. "'")
+  return said, good
+end
+
+t.test("without a digest data are what runs call them", function()
+  local said = compared({ { data = "33 novels", data_digest = "" } }, { { data = "generator", data_digest = "" } })
+  t.check(said:find "\nsame/books +2.000 +2.000 +data 33 novels %-> generator\n", said)
+end)
+
 t.test("a folder without runs is named", function()
   core.make_folder(folder .. "/none")
   t.fails(function() folder_comparison.text(a, folder .. "/none") end, folder .. "/none: no runs.csv there")

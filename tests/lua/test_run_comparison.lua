@@ -52,14 +52,17 @@ t.test("what all seeds share is of the two runs", function()
   t.check(not shared:find("seed", 1, true), shared)
 end)
 
--- With a third seed; and with the second row over other data.
-local function text_of(other)
+-- With a third seed; and with values of the two rows' own, as those of other data.
+local function text_of(own)
   local place = os.tmpname()
   os.remove(place)
   for seed = 1, 3 do
     for i, row in ipairs(bench.rows) do
-      runs.put(place, bench, { label = row.label, seed = seed, bits_per_token = seed + i * (1 + seed / 10),
-        training_tokens_per_second = 5000, data_digest = other and tostring(i) or nil })
+      local values = { label = row.label, seed = seed, bits_per_token = seed + i * (1 + seed / 10),
+        training_tokens_per_second = 5000 }
+      for name, value in pairs(own and own[i] or {}) do values[name] = value end
+      local record = runs.put(place, bench, values)
+      core.write_file(("%s/%s/curves/%s.csv"):format(place, bench.runs, record.run_id), "step,loss_bits\n1,2.5\n")
     end
   end
   runs.time(place, bench, { round = "1", times = { [bench.rows[1].label] = 10, [bench.rows[2].label] = 20 },
@@ -73,18 +76,27 @@ local function text_of(other)
 end
 
 t.test("means are of the seeds that are paired, with the chance that equal rows look so", function()
-  local line = text_of(false):match "bits_per_token[^\n]*"
+  local line = text_of():match "bits_per_token[^\n]*"
   t.check(line:find("3.200 +4.400 +%+1.200 ± 0.058 %(standard error%) over 3 seeds, p 0.0023"), line)
 end)
 
 t.test("scores of other data have no difference, costs have one", function()
-  local text = text_of(true)
+  local text = text_of { { data_digest = "1" }, { data_digest = "2" } }
   t.check(text:find "bits_per_token +3.200 +4.400 +other data\n", text)
   t.check(text:find "step_time_ms +10.0~ +20.0~ +%+10.0\n", text)
+  t.check(text:find "step 1 +2.5000 +2.5000 +other data\n", text)
+  t.check(text_of():find "step 1 +2.5000 +2.5000 +%+0.0000\n", text_of())
+end)
+
+t.test("without a digest data are what runs call them", function()
+  local novels, generator = { data = "33 novels", data_digest = "" }, { data = "generator", data_digest = "" }
+  t.check(text_of { novels, generator }:find "bits_per_token +3.200 +4.400 +other data\n", "two texts")
+  t.check(text_of { novels, { data = "generator" } }:find "bits_per_token +3.200 +4.400 +other data\n", "one digest")
+  t.check(text_of { novels, novels }:find "bits_per_token +3.200 +4.400 +%+1.200", "one text")
 end)
 
 t.test("throughput is that of a round, not of training", function()
-  t.check(text_of(false):find "\n +tokens_per_second +12.8K~ +6.4K~", text_of(false))
+  t.check(text_of():find "\n +tokens_per_second +12.8K~ +6.4K~", text_of())
 end)
 
 t.test("a text that may be several names them", function()
