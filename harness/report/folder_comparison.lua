@@ -31,6 +31,13 @@ local function last_finished(runs)
   end
 end
 
+-- Two experiments of a folder, as of two machines, may have a row of one name: neither is the folder's.
+local function check_store(side, from)
+  if side.from == from then return end
+  error(("row '%s' of %s, %s lies in %s and in %s: compare one of them"):format(side.run.row, side.run.experiment,
+    side.run.scale, side.from.path, from.path), 0)
+end
+
 -- The rows of a folder's stores that have a finished run, each as a side (paired.lua), in their order and by
 -- their keys; of several configurations of a row that which came last.
 local function read(stores)
@@ -40,9 +47,9 @@ local function read(stores)
       local run = last_finished(runs)
       if run then
         local key = key_of(run)
-        local side = by_key[key] or { key = key }
-        if not by_key[key] then sides[#sides + 1] = side end
-        side.run, side.from, by_key[key] = run, from, side
+        local side = by_key[key] or { key = key, from = from }
+        if not by_key[key] then sides[#sides + 1] = side else check_store(side, from) end
+        side.run, by_key[key] = run, side
       end
     end
   end

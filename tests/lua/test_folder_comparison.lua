@@ -99,6 +99,14 @@ t.test("without a digest data are what runs call them", function()
   t.check(said:find "\nsame/books +2.000 +2.000 +data 33 novels %-> generator\n", said)
 end)
 
+t.test("a row that lies in two folders of one side is refused", function()
+  local both = folder .. "/both"
+  runs.put(both .. "/one", before, { label = "same", bits_per_token = 2 })
+  runs.put(both .. "/other", before, { label = "same", bits_per_token = 3 })
+  t.fails(function() folder_comparison.text(a, both) end,
+    ("row 'same' of pairs, small lies in %s/one/pairs and in %s/other/pairs: compare one of them"):format(both, both))
+end)
+
 t.test("a folder without runs is named", function()
   core.make_folder(folder .. "/none")
   t.fails(function() folder_comparison.text(a, folder .. "/none") end, folder .. "/none: no runs.csv there")
