@@ -9,6 +9,7 @@ local option_text = require "longhaul.run.option_text"
 local paired = require "longhaul.report.paired"
 local query = require "longhaul.report.query"
 local quote = require "longhaul.run.quote"
+local results = require "longhaul.report.results"
 local statistics = require "longhaul.report.statistics"
 local step_times = require "longhaul.run.step_times"
 
@@ -25,32 +26,36 @@ local function key_of(run)
   return table.concat(texts, "\0")
 end
 
-local function last_finished(runs)
-  for i = #runs, 1, -1 do
-    if finished.is_over(runs[i].status) then return runs[i] end
+local function finished_of(runs)
+  local list = {}
+  for _, run in ipairs(runs) do
+    if finished.is_over(run.status) then list[#list + 1] = run end
   end
+  return list
 end
 
--- Two experiments of a folder, as of two machines, may have a row of one name: neither is the folder's.
-local function check_store(side, from)
-  if side.from == from then return end
+-- The side (paired.lua) of a row's runs in a store: of several configurations that which finished last,
+-- by the date, and how many are left out; nil where none finished.
+local function side_of(from, runs)
+  local over = finished_of(runs)
+  if #over == 0 then return nil end
+  return { run = results.latest_of(over), from = from, left_out = #csv.distinct(runs, { "configuration" }) - 1 }
+end
+
+-- Two stores of a folder, as of two machines, may have a row of one name: neither is the folder's.
+local function refuse(side, from)
   error(("row '%s' of %s, %s lies in %s and in %s: compare one of them"):format(side.run.row, side.run.experiment,
     side.run.scale, side.from.path, from.path), 0)
 end
 
--- The rows of a folder's stores that have a finished run, each as a side (paired.lua), in their order and by
--- their keys; of several configurations of a row that which came last.
+-- The rows of a folder's stores that have a finished run, each as a side, in their order and by their keys.
 local function read(stores)
   local sides, by_key = {}, {}
   for _, from in ipairs(stores) do
-    for _, runs in ipairs(csv.groups(from:rows(), { "configuration", table.unpack(names_of_row) })) do
-      local run = last_finished(runs)
-      if run then
-        local key = key_of(run)
-        local side = by_key[key] or { key = key, from = from }
-        if not by_key[key] then sides[#sides + 1] = side else check_store(side, from) end
-        side.run, by_key[key] = run, side
-      end
+    for _, runs in ipairs(csv.groups(from:rows(), names_of_row)) do
+      local side, key = side_of(from, runs), key_of(runs[1])
+      if side and by_key[key] then refuse(by_key[key], from) end
+      if side then sides[#sides + 1], by_key[key], side.key = side, side, key end
     end
   end
   return sides, by_key
@@ -125,10 +130,13 @@ local function remarks(a, b)
     if x ~= y then add("%s %s -> %s", name, quote.line(x), quote.line(y)) end
   end
   for i, side in ipairs { a, b } do
-    local by_seed = runs_of(side)
+    local by_seed, name = runs_of(side), i == 1 and "A" or "B"
     for _, seed in ipairs(lists.keys(by_seed)) do
       local status = by_seed[seed].status
-      if status ~= "done" then add("seed %s %s in %s", seed, status, i == 1 and "A" or "B") end
+      if status ~= "done" then add("seed %s %s in %s", seed, status, name) end
+    end
+    if side.left_out > 0 then
+      add("%d other configuration%s of %s left out", side.left_out, side.left_out == 1 and "" or "s", name)
     end
   end
   return table.concat(list, "; ")

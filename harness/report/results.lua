@@ -24,8 +24,8 @@ local function key_of(row, dataset) return row .. "\n" .. dataset end
 
 -- ---- which runs are a row's ----
 
--- The run that was made last.
-local function latest_of(runs)
+--- The run that was made last.
+function results.latest_of(runs)
   local latest, dates = 1, csv.texts(runs, "date")
   for i = 2, #runs do
     if dates[i] >= dates[latest] then latest = i end
@@ -102,7 +102,7 @@ end
 -- The group of a row: the runs of its configuration or, where there are none, those of the latest
 -- one, marked.
 local function choose(runs, what, planned)
-  local row, latest = what.row, latest_of(runs)
+  local row, latest = what.row, results.latest_of(runs)
   local now, by_configuration = row and identity_of(what) or {}, {}
   for _, alike in ipairs(csv.groups(runs, { "configuration" })) do
     by_configuration[alike[1].configuration or ""] = alike
@@ -112,7 +112,7 @@ local function choose(runs, what, planned)
   local shown = current or by_configuration[latest.configuration or ""]
   local made = group_of(shown)
   made.row, made.dataset, made.planned = latest.row, latest.dataset, planned
-  made.latest, made.script = latest_of(shown), row
+  made.latest, made.script = results.latest_of(shown), row
   made.left_out = #runs - #shown
   if row and not current then made.other, made.why = difference_of(what, now, latest) end
   return made

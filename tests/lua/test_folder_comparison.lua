@@ -86,7 +86,8 @@ local function compared(of_a, of_b, ...)
     for _, own in ipairs(list) do
       local values = { label = "same", bits_per_token = 2 }
       for key, value in pairs(own) do values[key] = value end
-      runs.put(place .. "/" .. name, before, values)
+      values.script = nil
+      runs.put(place .. "/" .. name, own.script or before, values)
     end
   end
   local good, said = pcall(folder_comparison.text, place .. "/a", place .. "/b", ...)
@@ -97,6 +98,15 @@ end
 t.test("without a digest data are what runs call them", function()
   local said = compared({ { data = "33 novels", data_digest = "" } }, { { data = "generator", data_digest = "" } })
   t.check(said:find "\nsame/books +2.000 +2.000 +data 33 novels %-> generator\n", said)
+end)
+
+t.test("of several configurations that which finished last is compared, wherever it stands", function()
+  local said = compared({ { seed = 1 }, { seed = 2 } }, { { seed = 1, bits_per_token = 2.5 },
+    { script = changed, bits_per_token = 9, date = "2026-01-02T00:00:00Z" },
+    { seed = 2, bits_per_token = 2.5, date = "2026-01-03T00:00:00Z" } })
+  t.contains(said, "+0.500 ± 0.000 (2)")
+  t.contains(said, "1 other configuration of B left out")
+  t.check(not said:find("train.rate", 1, true), said)
 end)
 
 t.test("a row that lies in two folders of one side is refused", function()
