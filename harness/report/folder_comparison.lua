@@ -17,7 +17,7 @@ local folder_comparison = {}
 
 -- ---- the rows that both have ----
 
--- A row is called alike in both, whatever its options, its device and its machine are.
+-- A row is called alike in both, whatever its options and its machine are.
 local names_of_row = { "experiment", "scale", "dataset", "row" }
 
 local function key_of(run)
@@ -42,27 +42,43 @@ local function side_of(from, runs)
   return { run = results.latest_of(over), from = from, left_out = #csv.distinct(runs, { "configuration" }) - 1 }
 end
 
+local function on_device(sides, device)
+  for _, side in ipairs(sides) do
+    if side.run.device == device then return side end
+  end
+end
+
 -- Two stores of a folder, as of two machines, may have a row of one name: neither is the folder's.
 local function refuse(side, from)
   error(("row '%s' of %s, %s lies in %s and in %s: compare one of them"):format(side.run.row, side.run.experiment,
     side.run.scale, side.from.path, from.path), 0)
 end
 
--- The rows of a folder's stores that have a finished run, each as a side, in their order and by their keys.
+-- The rows of a folder's stores that have a finished run, each as a side for each of its devices: all of
+-- them in their order, and those of a row by its key.
 local function read(stores)
   local sides, by_key = {}, {}
   for _, from in ipairs(stores) do
-    for _, runs in ipairs(csv.groups(from:rows(), names_of_row)) do
+    for _, runs in ipairs(csv.groups(from:rows(), { "device", table.unpack(names_of_row) })) do
       local side, key = side_of(from, runs), key_of(runs[1])
-      if side and by_key[key] then refuse(by_key[key], from) end
-      if side then sides[#sides + 1], by_key[key], side.key = side, side, key end
+      local alike = by_key[key] or {}
+      local there = side and on_device(alike, side.run.device)
+      if there then refuse(there, from) end
+      if side then sides[#sides + 1], alike[#alike + 1], by_key[key], side.key = side, side, alike, key end
     end
   end
   return sides, by_key
 end
 
--- The pairs of sides by experiment and scale, in the order of the first folder, and the names of rows
--- that one of the two lacks: { title =, pairs = { { a, b } ... }, only = { {}, {} } }.
+-- What a side is compared with: the row on the same device, on any where each folder has it on one alone.
+local function counterpart(side, own, others)
+  local alike = others[side.key] or {}
+  local is_alone = #own[side.key] == 1 and #alike == 1
+  return is_alone and alike[1] or on_device(alike, side.run.device)
+end
+
+-- The pairs of sides by experiment and scale, in the order of the first folder, and the sides that one of
+-- the two lacks: { title =, pairs = { { a, b } ... }, only = { {}, {} } }.
 local function groups_of(stores_a, stores_b)
   local groups, by_title = {}, {}
   local function group_of(side)
@@ -76,18 +92,20 @@ local function groups_of(stores_a, stores_b)
   local in_a, by_a = read(stores_a)
   local in_b, by_b = read(stores_b)
   for _, a in ipairs(in_a) do
-    local group, b = group_of(a), by_b[a.key]
+    local group, b = group_of(a), counterpart(a, by_a, by_b)
     if b then table.insert(group.pairs, { a, b }) else table.insert(group.only[1], a) end
   end
   for _, b in ipairs(in_b) do
-    if not by_a[b.key] then table.insert(group_of(b).only[2], b) end
+    if not counterpart(b, by_b, by_a) then table.insert(group_of(b).only[2], b) end
   end
   return groups
 end
 
+-- Processors are not named: most runs are theirs.
 local function row_name(side)
-  local run = side.run
-  return quote.line((run.dataset or "") == "" and run.row or run.row .. "/" .. run.dataset)
+  local run, device = side.run, side.run.device or "cpu"
+  local name = (run.dataset or "") == "" and run.row or run.row .. "/" .. run.dataset
+  return quote.line(device == "cpu" and name or ("%s on %s"):format(name, device))
 end
 
 -- ---- what a row says ----

@@ -109,6 +109,15 @@ t.test("of several configurations that which finished last is compared, wherever
   t.check(not said:find("train.rate", 1, true), said)
 end)
 
+t.test("a row meets that of its device, of any where each side has one", function()
+  local cpu, cuda = { device = "cpu" }, { device = "cuda", bits_per_token = 3 }
+  local said = compared({ cpu, cuda }, { cpu })
+  t.contains(said, "1 rows in both, 1 of 1 with a common seed have the same scores; 1 only in A (same/books on cuda)")
+  t.contains(compared({ cpu, cuda }, { cuda }), "1 rows in both, 1 of 1 with a common seed have the same scores; "
+    .. "1 only in A (same/books)")
+  t.contains(compared({ cpu }, { cuda }), "device cpu -> cuda\n")
+end)
+
 t.test("a row that lies in two folders of one side is refused", function()
   local both = folder .. "/both"
   runs.put(both .. "/one", before, { label = "same", bits_per_token = 2 })
