@@ -119,18 +119,28 @@ local function runs_of(side)
   return by_seed
 end
 
--- Whether all that was scored in the seeds of both is the same to the last digit; nil where they have no
--- seed in common.
+-- What two runs may have that evaluations scored.
+local function scores()
+  local names = {}
+  for _, column in ipairs(metrics.all()) do
+    if column.split then names[#names + 1] = column.name end
+  end
+  return names
+end
+
+-- Whether all that was scored in the seeds of both is the same to the last digit; nil where neither has a
+-- score of a common seed.
 local function is_same(a, b)
-  local same, in_b = nil, runs_of(b)
+  local same, scored, in_b = true, false, runs_of(b)
   for seed, x in pairs(runs_of(a)) do
     local y = in_b[seed]
-    if y and same == nil then same = true end
-    for _, name in ipairs(y and metrics.scored "test" or {}) do
-      same = same and x.status == y.status and (x[name] or "") == (y[name] or "")
+    for _, name in ipairs(y and scores() or {}) do
+      local in_x, in_y = x[name] or "", y[name] or ""
+      scored = scored or in_x ~= "" or in_y ~= ""
+      same = same and x.status == y.status and in_x == in_y
     end
   end
-  return same
+  if scored then return same end
 end
 
 -- "train.rate 0.01 -> 0.003; seed 2 diverged in B": what a reader has to know of such a pair.
@@ -274,7 +284,7 @@ local function heading(group)
     if said ~= nil then compared = compared + 1 end
     if said then same = same + 1 end
   end
-  return fold.text(("%s: %d rows in both, %d of %d with a common seed have the same scores%s%s"):format(group.title,
+  return fold.text(("%s: %d rows in both, %d of %d with scores of a common seed have the same%s%s"):format(group.title,
     #group.pairs, same, compared, only_in("A", group.only[1]), only_in("B", group.only[2])), fold.width())
 end
 

@@ -43,7 +43,7 @@ local text = folder_comparison.text(a, b)
 local function line_of(label) return text:match("\n(" .. label .. "[^\n]*)") or "" end
 
 t.test("rows meet by their labels, and the same scores are counted", function()
-  t.contains(text, "pairs, small: 3 rows in both, 1 of 3 with a common seed have the same scores; "
+  t.contains(text, "pairs, small: 3 rows in both, 1 of 3 with scores of a common seed have the same; "
     .. "1 only in A (gone/books)")
   t.check(not text:find("only in B", 1, true), text)
   t.contains(line_of "same/books", "same (3)")
@@ -112,10 +112,19 @@ end)
 t.test("a row meets that of its device, of any where each side has one", function()
   local cpu, cuda = { device = "cpu" }, { device = "cuda", bits_per_token = 3 }
   local said = compared({ cpu, cuda }, { cpu })
-  t.contains(said, "1 rows in both, 1 of 1 with a common seed have the same scores; 1 only in A (same/books on cuda)")
-  t.contains(compared({ cpu, cuda }, { cuda }), "1 rows in both, 1 of 1 with a common seed have the same scores; "
+  t.contains(said, "1 rows in both, 1 of 1 with scores of a common seed have the same; 1 only in A (same/books on cuda)")
+  t.contains(compared({ cpu, cuda }, { cuda }), "1 rows in both, 1 of 1 with scores of a common seed have the same; "
     .. "1 only in A (same/books)")
   t.contains(compared({ cpu }, { cuda }), "device cpu -> cuda\n")
+end)
+
+t.test("the same are scores of every split, and only where there are any", function()
+  local function trial(value) return { bits_per_token = "", valid_bits_per_token = value } end
+  local said = compared({ trial(2.5) }, { trial(2.75) })
+  t.contains(said, "0 of 1 with scores of a common seed have the same")
+  t.contains(compared({ trial(2.5) }, { trial(2.5) }), "1 of 1 with scores of a common seed have the same")
+  t.contains(compared({ trial "" }, { trial "" }), "0 of 0 with scores of a common seed have the same")
+  t.contains(compared({ { best_accuracy = 0.5 } }, { { best_accuracy = 0.25 } }), "0 of 1 with scores")
 end)
 
 t.test("a row that lies in two folders of one side is refused", function()
