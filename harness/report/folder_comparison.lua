@@ -172,8 +172,8 @@ end
 
 -- ---- cells ----
 
-local function difference(name, list)
-  if #list == 0 then return "" end
+local function difference(name, list, why)
+  if #list == 0 then return why or "" end
   local same = true
   for _, one in ipairs(list) do same = same and one == 0 end
   return ("%s (%d)"):format(same and "same" or paired.text(name, list), #list)
@@ -187,8 +187,9 @@ local function add_seeds(columns, pairs_of_sides, name)
     local a, b = pair[1], pair[2]
     local x, y = paired.means(a, b, name)
     x_cells[i + 1], y_cells[i + 1] = metrics.text(name, x), metrics.text(name, y)
-    all[i] = paired.is_comparable(a, b, name) and paired.differences(a, b, name) or {}
-    cells[i + 1] = difference(name, all[i])
+    local list, why = {}, nil
+    if paired.is_comparable(a, b, name) then list, why = paired.differences(a, b, name) end
+    all[i], cells[i + 1] = list, difference(name, list, why)
   end
   for i, apart in ipairs(statistics.told_apart(all)) do
     if apart then cells[i + 1] = cells[i + 1] .. " *" end
@@ -199,7 +200,7 @@ end
 -- A cost that all seeds share, with a ~ where it was timed on a busy machine.
 local function cost_of(side, name)
   local run = query.with_rounds(side.from, side.run)
-  local value = tonumber(run[name])
+  local value = csv.number(run[name])
   return value, value and metrics.text(name, value) .. step_times.busy_mark(run, name) or ""
 end
 

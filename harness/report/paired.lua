@@ -1,5 +1,7 @@
 -- A metric of two configurations seed by seed. A side is { run = a row of runs.csv, from = its store }:
 -- the configuration of that run.
+local csv = require "longhaul.run.csv"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local statistics = require "longhaul.report.statistics"
 
@@ -10,7 +12,7 @@ function paired.by_seed(side, name)
   local values, every = {}, metrics.pooled(name) == "every"
   for _, run in ipairs(side.from:by_configuration()[side.run.configuration] or {}) do
     if run.status == "done" then
-      values[run.seed] = tonumber(run[name])
+      values[run.seed] = csv.number(run[name])
       if every and not values[run.seed] then return {} end
     end
   end
@@ -49,9 +51,21 @@ function paired.means(a, b, name)
   return (statistics.of(lists[1])), (statistics.of(lists[2]))
 end
 
---- b less a, over the seeds that both have.
+-- The first seed of both in which one of them is infinite.
+local function infinite_seed(of_a, of_b)
+  for _, seed in ipairs(lists.keys(of_a)) do
+    local is_infinite = of_b[seed] and math.max(math.abs(of_a[seed]), math.abs(of_b[seed])) == math.huge
+    if is_infinite then return seed end
+  end
+end
+
+--- b less a, over the seeds that both have; none where one of these is infinite, since the others would be
+--- without the seed that did worst, and why.
 function paired.differences(a, b, name)
-  return statistics.paired(paired.by_seed(b, name), paired.by_seed(a, name))
+  local of_a, of_b = paired.by_seed(a, name), paired.by_seed(b, name)
+  local seed = infinite_seed(of_a, of_b)
+  if seed then return {}, ("seed %s is infinite"):format(seed) end
+  return statistics.paired(of_b, of_a)
 end
 
 --- Differences, of which there are any, as "+0.021 ± 0.004": their mean and its standard error, which

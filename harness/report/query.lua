@@ -25,7 +25,7 @@ local compare = {
 }
 
 local function is_equal(text, value)
-  local a, b = tonumber(text), tonumber(value)
+  local a, b = csv.number(text), csv.number(value)
   if a and b then return a == b end
   return text == value
 end
@@ -35,8 +35,8 @@ local function meets(text, condition)
   if operator == "=" then return is_equal(text, value) end
   if operator == "!=" then return not is_equal(text, value) end
   if operator == "~" then return text:find(value, 1, true) ~= nil end
-  local number = tonumber(text)
-  return number ~= nil and compare[operator](number, tonumber(value))
+  local number = csv.number(text)
+  return number ~= nil and compare[operator](number, csv.number(value))
 end
 
 -- One condition of `text` at position `at`, and what is behind it; nil and what is wrong.
@@ -47,7 +47,7 @@ local function read(text, at)
       .. "= != < <= > >= and ~ (contains)"):format(text:sub(at))
   end
   local value, after = option_text.value(text, from)
-  if compare[operator] and not tonumber(value) then
+  if compare[operator] and not csv.number(value) then
     return nil, ("%s%s takes a number, not '%s'"):format(name, operator, value)
   end
   return { name = name, operator = operator, value = value }, after
@@ -175,7 +175,7 @@ function query.sort(runs, name, falling)
   local keys = {}
   for i, run in ipairs(runs) do
     local text = query.cell(run, name)
-    local number = tonumber(text)
+    local number = csv.number(text)
     keys[run] = { text == "" and 3 or number and 1 or 2, number or 0, text, i }
   end
   table.sort(runs, function(a, b)
@@ -195,9 +195,7 @@ end
 local function values_in(runs, name)
   local values = {}
   for _, run in ipairs(runs) do
-    local text = query.cell(run, name)
-    local value = tonumber(text) or (text == "inf" and math.huge or nil)
-    if run.status == "done" then values[#values + 1] = value end
+    if run.status == "done" then values[#values + 1] = csv.number(query.cell(run, name)) end
   end
   return values
 end

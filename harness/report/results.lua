@@ -376,7 +376,7 @@ end
 local function infinite_seed(group, metric)
   local texts = csv.texts(group.done, metric)
   for i, run in ipairs(group.done) do
-    if (texts[i] or ""):find "^-?inf$" then return run.seed end
+    if math.abs(csv.number(texts[i]) or 0) == math.huge then return run.seed end
   end
 end
 

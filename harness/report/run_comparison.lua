@@ -107,8 +107,11 @@ end
 
 -- ---- metrics ----
 
--- "+0.021 ± 0.004 (standard error) over 3 seeds, p 0.012": b less a, seed by seed.
-local function said_of(name, list)
+-- "+0.021 ± 0.004 (standard error) over 3 seeds, p 0.012": b less a, seed by seed; or why there is none.
+local function said_of(a, b, name)
+  if not paired.is_comparable(a, b, name) then return "other data" end
+  local list, why = paired.differences(a, b, name)
+  if why then return why end
   local text = paired.text(name, list)
   if #list == 1 then return text .. ", one seed" end
   local chance = #list < statistics.fewest_seeds and "too few to tell from chance"
@@ -120,8 +123,7 @@ end
 local function add_paired(lines, a, b, name)
   local x, y = paired.means(a, b, name)
   if not x or a.run.configuration == b.run.configuration then return false end
-  add_line(lines, metrics.label(name), metrics.text(name, x), metrics.text(name, y),
-    paired.is_comparable(a, b, name) and said_of(name, paired.differences(a, b, name)) or "other data")
+  add_line(lines, metrics.label(name), metrics.text(name, x), metrics.text(name, y), said_of(a, b, name))
   return true
 end
 
@@ -132,7 +134,7 @@ end
 
 local function add_single(lines, a, b, name)
   local in_a, in_b = query.with_rounds(a.from, a.run), query.with_rounds(b.from, b.run)
-  local x, y = tonumber(in_a[name]), tonumber(in_b[name])
+  local x, y = csv.number(in_a[name]), csv.number(in_b[name])
   if not (x or y) then return end
   local difference = x and y and metrics.difference(name, y - x)
   if not paired.is_comparable(a, b, name) then difference = "other data" end
@@ -167,6 +169,12 @@ local function common_steps(a, b)
   return steps
 end
 
+-- Two infinite losses have no difference.
+local function curve_difference(x, y)
+  local difference = y - x
+  return difference == difference and ("%+.4f"):format(difference) or ""
+end
+
 local function add_curves(lines, a, b)
   local has_same_data = paired.has_same_data(a, b)
   local of_a, of_b = curve_of(a), csv.by(curve_of(b), "step")
@@ -174,12 +182,12 @@ local function add_curves(lines, a, b)
   for _, name in ipairs(metrics.losses()) do
     local begun = false
     for _, step in ipairs(common_steps(of_a, of_b)) do
-      local x, y = tonumber(by_a[step][name]), tonumber(of_b[step][name])
+      local x, y = csv.number(by_a[step][name]), csv.number(of_b[step][name])
       if x and y then
         if not begun then lines[#lines + 1] = "\nCURVES, " .. metrics.curve_title(name) end
         begun = true
         add_line(lines, "step " .. step, ("%.4f"):format(x), ("%.4f"):format(y),
-          has_same_data and ("%+.4f"):format(y - x) or "other data")
+          has_same_data and curve_difference(x, y) or "other data")
       end
     end
   end

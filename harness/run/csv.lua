@@ -108,6 +108,14 @@ function csv.text(value)
   return tostring(value)
 end
 
+local infinite = { inf = math.huge, ["-inf"] = -math.huge }
+
+--- The number of such a text, which may be infinite, as a perplexity that no number holds; nil where it is
+--- none.
+---@param text? string
+---@return number?
+function csv.number(text) return tonumber(text) or infinite[text] end
+
 local function line_of(texts)
   for i, text in ipairs(texts) do texts[i] = core.csv_field(quote.csv(text)) end
   return table.concat(texts, ",") .. "\n"

@@ -4,6 +4,7 @@ local causality = require "longhaul.run.causality"
 local choice = require "longhaul.run.choice"
 local context = require "longhaul.run.context"
 local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
 local data = require "longhaul.run.data"
 local divergence = require "longhaul.run.divergence"
 local extension = require "longhaul.run.extension"
@@ -194,9 +195,8 @@ end
 local function last_point(run, curve)
   local point = curve[#curve]
   if not point or run.row.train:option "keep_best" ~= "false" then return nil end
-  local function number(text) return tonumber(text) or (text == "inf" and math.huge) or nil end
-  return { loss_bits = number(point.loss_bits), mse = number(point.mse),
-    gradient_norm = number(point.gradient_norm) }
+  return { loss_bits = csv.number(point.loss_bits), mse = csv.number(point.mse),
+    gradient_norm = csv.number(point.gradient_norm) }
 end
 
 --- A finished run whose row of the script has come to name another loss is looked through again.

@@ -127,6 +127,16 @@ t.test("the same are scores of every split, and only where there are any", funct
   t.contains(compared({ { best_accuracy = 0.5 } }, { { best_accuracy = 0.25 } }), "0 of 1 with scores")
 end)
 
+t.test("an infinite seed is no difference and is not left out of a mean", function()
+  local of_a, of_b = {}, {}
+  for seed = 1, 3 do
+    of_a[seed] = { seed = seed, perplexity = 2 }
+    of_b[seed] = { seed = seed, perplexity = seed == 2 and math.huge or 2 }
+  end
+  local said = compared(of_a, of_b, { "perplexity" })
+  t.check(said:find "\nsame/books +2.00 +inf +seed 2 is infinite", said)
+end)
+
 t.test("a row that lies in two folders of one side is refused", function()
   local both = folder .. "/both"
   runs.put(both .. "/one", before, { label = "same", bits_per_token = 2 })

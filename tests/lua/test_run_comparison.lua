@@ -88,6 +88,13 @@ t.test("scores of other data have no difference, costs have one", function()
   t.check(text_of():find "step 1 +2.5000 +2.5000 +%+0.0000\n", text_of())
 end)
 
+t.test("an infinite seed is no difference and is not left out of a mean", function()
+  local text = text_of { {}, { perplexity = math.huge } }
+  t.check(text:find "perplexity +inf *\n", text)
+  text = text_of { { perplexity = 2 }, { perplexity = math.huge } }
+  t.check(text:find "perplexity +2.00 +inf +seed 1 is infinite\n", text)
+end)
+
 t.test("without a digest data are what runs call them", function()
   local novels, generator = { data = "33 novels", data_digest = "" }, { data = "generator", data_digest = "" }
   t.check(text_of { novels, generator }:find "bits_per_token +3.200 +4.400 +other data\n", "two texts")

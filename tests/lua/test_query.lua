@@ -1,0 +1,43 @@
+-- Runs that are found, sorted and grouped.
+local t = dofile "tests/test.lua"
+local lh = require "longhaul"
+local query = require "longhaul.report.query"
+local runs = dofile "tests/lua/runs.lua"
+
+local folder = os.tmpname()
+os.remove(folder)
+lh.configure { scale = "small" }
+
+local bench = lh.experiment "query"
+local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 16, batch = 2 }
+for i, label in ipairs { "low", "high" } do
+  bench:row { label, model = lh.models.slide { layers = i, width = 8, heads = 2, window = 8 }, task = task,
+    train = lh.train { steps = 2 }, dataset = "books" }
+end
+
+for seed = 1, 3 do
+  runs.put(folder, bench, { label = "low", seed = seed, perplexity = 1 + seed })
+  runs.put(folder, bench, { label = "high", seed = seed, perplexity = seed == 2 and math.huge or 10 })
+end
+
+local stores = query.stores(folder)
+
+-- The runs that meet conditions.
+local function found(text)
+  local conditions = assert(query.read { text })
+  return query.select(stores, conditions, {})
+end
+
+t.test("an infinite value is a number, greater than all others", function()
+  t.equal(#found "perplexity>3", 4)
+  t.equal(#found "perplexity<inf", 5)
+  t.equal(#found "perplexity=inf row=high", 1)
+  local sorted = found "status=done"
+  query.sort(sorted, "perplexity", true)
+  t.equal(sorted[1].perplexity, "inf")
+  query.sort(sorted, "perplexity", false)
+  t.equal(sorted[6].perplexity, "inf")
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
