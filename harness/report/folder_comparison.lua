@@ -35,11 +35,12 @@ local function finished_of(runs)
 end
 
 -- The side (paired.lua) of a row's runs in a store: of several configurations that which finished last,
--- by the date, and how many are left out; nil where none finished.
+-- by the date, and how many are left out; where none finished, it has failed.
 local function side_of(from, runs)
   local over = finished_of(runs)
-  if #over == 0 then return nil end
-  return { run = results.latest_of(over), from = from, left_out = #csv.distinct(runs, { "configuration" }) - 1 }
+  local has_failed = #over == 0
+  return { run = results.latest_of(has_failed and runs or over), from = from, has_failed = has_failed,
+    left_out = #csv.distinct(runs, { "configuration" }) - 1 }
 end
 
 local function on_device(sides, device)
@@ -54,17 +55,17 @@ local function refuse(side, from)
     side.run.scale, side.from.path, from.path), 0)
 end
 
--- The rows of a folder's stores that have a finished run, each as a side for each of its devices: all of
--- them in their order, and those of a row by its key.
+-- The rows of a folder's stores, each as a side for each of its devices: all of them in their order, and
+-- those of a row by its key.
 local function read(stores)
   local sides, by_key = {}, {}
   for _, from in ipairs(stores) do
     for _, runs in ipairs(csv.groups(from:rows(), { "device", table.unpack(names_of_row) })) do
       local side, key = side_of(from, runs), key_of(runs[1])
       local alike = by_key[key] or {}
-      local there = side and on_device(alike, side.run.device)
+      local there = on_device(alike, side.run.device)
       if there then refuse(there, from) end
-      if side then sides[#sides + 1], alike[#alike + 1], by_key[key], side.key = side, side, alike, key end
+      sides[#sides + 1], alike[#alike + 1], by_key[key], side.key = side, side, alike, key
     end
   end
   return sides, by_key
@@ -77,14 +78,28 @@ local function counterpart(side, own, others)
   return is_alone and alike[1] or on_device(alike, side.run.device)
 end
 
--- The pairs of sides by experiment and scale, in the order of the first folder, and the sides that one of
--- the two lacks: { title =, pairs = { { a, b } ... }, only = { {}, {} } }.
+-- Puts a row's sides in the two folders, of which either may lack it, where the group has its like.
+local function put(group, sides)
+  local a, b = sides[1], sides[2]
+  if a and b and not a.has_failed and not b.has_failed then return table.insert(group.pairs, { a, b }) end
+  for i = 1, 2 do
+    local side, other = sides[i], sides[3 - i]
+    if side and side.has_failed then
+      table.insert(group.failed[i], side)
+    elseif side and not other then
+      table.insert(group.only[i], side)
+    end
+  end
+end
+
+-- The pairs of sides by experiment and scale, in the order of the first folder, the sides that failed, and
+-- those that one of the two lacks: { title =, pairs = { { a, b } ... }, failed = { {}, {} }, only = { {}, {} } }.
 local function groups_of(stores_a, stores_b)
   local groups, by_title = {}, {}
   local function group_of(side)
     local title = ("%s, %s"):format(side.run.experiment, side.run.scale)
     if not by_title[title] then
-      by_title[title] = { title = title, pairs = {}, only = { {}, {} } }
+      by_title[title] = { title = title, pairs = {}, failed = { {}, {} }, only = { {}, {} } }
       groups[#groups + 1] = by_title[title]
     end
     return by_title[title]
@@ -92,11 +107,10 @@ local function groups_of(stores_a, stores_b)
   local in_a, by_a = read(stores_a)
   local in_b, by_b = read(stores_b)
   for _, a in ipairs(in_a) do
-    local group, b = group_of(a), counterpart(a, by_a, by_b)
-    if b then table.insert(group.pairs, { a, b }) else table.insert(group.only[1], a) end
+    put(group_of(a), { a, counterpart(a, by_a, by_b) })
   end
   for _, b in ipairs(in_b) do
-    if not counterpart(b, by_b, by_a) then table.insert(group_of(b).only[2], b) end
+    if not counterpart(b, by_b, by_a) then put(group_of(b), { nil, b }) end
   end
   return groups
 end
@@ -110,11 +124,12 @@ end
 
 -- ---- what a row says ----
 
--- The runs of a side's configuration by their seeds.
+-- The runs of a side's configuration by their seeds: where one both failed and finished, as from other
+-- weights, that which finished.
 local function runs_of(side)
   local by_seed = {}
   for _, run in ipairs(side.from:by_configuration()[side.run.configuration] or {}) do
-    if finished.is_over(run.status) then by_seed[run.seed] = run end
+    if finished.is_over(run.status) or not by_seed[run.seed] then by_seed[run.seed] = run end
   end
   return by_seed
 end
@@ -134,7 +149,8 @@ local function is_same(a, b)
   local same, scored, in_b = true, false, runs_of(b)
   for seed, x in pairs(runs_of(a)) do
     local y = in_b[seed]
-    for _, name in ipairs(y and scores() or {}) do
+    local have_finished = y and finished.is_over(x.status) and finished.is_over(y.status)
+    for _, name in ipairs(have_finished and scores() or {}) do
       local in_x, in_y = x[name] or "", y[name] or ""
       scored = scored or in_x ~= "" or in_y ~= ""
       same = same and x.status == y.status and in_x == in_y
@@ -270,12 +286,13 @@ end
 
 local most_named = 8
 
-local function only_in(name, sides)
+-- "; 1 failed in B (LSTM/books)"
+local function counted(what, sides)
   if #sides == 0 then return "" end
   local names = {}
   for i = 1, math.min(#sides, most_named) do names[i] = row_name(sides[i]) end
   if #sides > most_named then names[#names + 1] = "..." end
-  return ("; %d only in %s (%s)"):format(#sides, name, table.concat(names, ", "))
+  return ("; %d %s (%s)"):format(#sides, what, table.concat(names, ", "))
 end
 
 local function heading(group)
@@ -285,8 +302,12 @@ local function heading(group)
     if said ~= nil then compared = compared + 1 end
     if said then same = same + 1 end
   end
-  return fold.text(("%s: %d rows in both, %d of %d with scores of a common seed have the same%s%s"):format(group.title,
-    #group.pairs, same, compared, only_in("A", group.only[1]), only_in("B", group.only[2])), fold.width())
+  local text = ("%s: %d rows in both, %d of %d with scores of a common seed have the same"):format(group.title,
+    #group.pairs, same, compared)
+  for i, name in ipairs { "A", "B" } do
+    text = text .. counted("only in " .. name, group.only[i]) .. counted("failed in " .. name, group.failed[i])
+  end
+  return fold.text(text, fold.width())
 end
 
 local function distinct(stores, name)

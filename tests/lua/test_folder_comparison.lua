@@ -137,6 +137,16 @@ t.test("an infinite seed is no difference and is not left out of a mean", functi
   t.check(said:find "\nsame/books +2.00 +inf +seed 2 is infinite", said)
 end)
 
+t.test("what failed is said: of a row, and of a seed", function()
+  local failed = { status = "failed", bits_per_token = "" }
+  t.contains(compared({ {} }, { failed }), "0 rows in both, 0 of 0 with scores of a common seed have the same; "
+    .. "1 failed in B (same/books)")
+  t.contains(compared({ failed }, { { label = "gone" } }), "; 1 failed in A (same/books); 1 only in B (gone/books)")
+  local said = compared({ {}, { seed = 2 } }, { {}, { seed = 2, status = "failed", bits_per_token = "" } })
+  t.contains(said, "1 of 1 with scores of a common seed have the same")
+  t.check(said:find "same %(1%).* seed 2 failed in B\n", said)
+end)
+
 t.test("a row that lies in two folders of one side is refused", function()
   local both = folder .. "/both"
   runs.put(both .. "/one", before, { label = "same", bits_per_token = 2 })
