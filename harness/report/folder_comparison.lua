@@ -38,9 +38,13 @@ end
 -- by the date, and how many are left out; where none finished, it has failed.
 local function side_of(from, runs)
   local over = finished_of(runs)
-  local has_failed = #over == 0
-  return { run = results.latest_of(has_failed and runs or over), from = from, has_failed = has_failed,
-    left_out = #csv.distinct(runs, { "configuration" }) - 1 }
+  local has_failed, configurations = #over == 0, csv.groups(runs, { "configuration" })
+  local run = results.latest_of(has_failed and runs or over)
+  local side = { run = run, from = from, has_failed = has_failed, left_out = #configurations - 1 }
+  for _, alike in ipairs(configurations) do
+    if alike[1].configuration == run.configuration then side.runs = alike end
+  end
+  return side
 end
 
 local function on_device(sides, device)
@@ -55,12 +59,13 @@ local function refuse(side, from)
     side.run.scale, side.from.path, from.path), 0)
 end
 
--- The rows of a folder's stores, each as a side for each of its devices: all of them in their order, and
--- those of a row by its key.
-local function read(stores)
+-- The rows of a folder's stores by the runs that meet all conditions, each as a side for each of its
+-- devices: all of them in their order, and those of a row by its key.
+local function read(stores, conditions)
   local sides, by_key = {}, {}
   for _, from in ipairs(stores) do
-    for _, runs in ipairs(csv.groups(from:rows(), { "device", table.unpack(names_of_row) })) do
+    local met = query.select({ from }, conditions, lists.names(conditions))
+    for _, runs in ipairs(csv.groups(met, { "device", table.unpack(names_of_row) })) do
       local side, key = side_of(from, runs), key_of(runs[1])
       local alike = by_key[key] or {}
       local there = on_device(alike, side.run.device)
@@ -94,7 +99,7 @@ end
 
 -- The pairs of sides by experiment and scale, in the order of the first folder, the sides that failed, and
 -- those that one of the two lacks: { title =, pairs = { { a, b } ... }, failed = { {}, {} }, only = { {}, {} } }.
-local function groups_of(stores_a, stores_b)
+local function groups_of(stores_a, stores_b, conditions)
   local groups, by_title = {}, {}
   local function group_of(side)
     local title = ("%s, %s"):format(side.run.experiment, side.run.scale)
@@ -104,8 +109,8 @@ local function groups_of(stores_a, stores_b)
     end
     return by_title[title]
   end
-  local in_a, by_a = read(stores_a)
-  local in_b, by_b = read(stores_b)
+  local in_a, by_a = read(stores_a, conditions)
+  local in_b, by_b = read(stores_b, conditions)
   for _, a in ipairs(in_a) do
     put(group_of(a), { a, counterpart(a, by_a, by_b) })
   end
@@ -128,7 +133,7 @@ end
 -- weights, that which finished.
 local function runs_of(side)
   local by_seed = {}
-  for _, run in ipairs(side.from:by_configuration()[side.run.configuration] or {}) do
+  for _, run in ipairs(paired.runs_of(side)) do
     if finished.is_over(run.status) or not by_seed[run.seed] then by_seed[run.seed] = run end
   end
   return by_seed
@@ -325,11 +330,13 @@ local function title_of(name, path, stores)
 end
 
 --- Two folders (of one experiment or of many) as text, with the columns `names`; nil: a quality, the
---- step time and the memory.
-function folder_comparison.text(path_a, path_b, names)
+--- step time and the memory; by the runs alone that meet all `conditions` (query.lua).
+function folder_comparison.text(path_a, path_b, names, conditions)
   local stores_a, stores_b = query.stores(path_a), query.stores(path_b)
+  conditions = conditions or {}
+  query.check(table.move(stores_b, 1, #stores_b, #stores_a + 1, { table.unpack(stores_a) }), lists.names(conditions))
   local lines = { title_of("A", path_a, stores_a), title_of("B", path_b, stores_b) }
-  local groups = groups_of(stores_a, stores_b)
+  local groups = groups_of(stores_a, stores_b, conditions)
   for _, group in ipairs(groups) do
     lines[#lines + 1] = "\n" .. heading(group)
     if #group.pairs > 0 then lines[#lines + 1] = table_of(group, names or usual_columns(group)) end

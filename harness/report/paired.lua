@@ -1,5 +1,5 @@
 -- A metric of two configurations seed by seed. A side is { run = a row of runs.csv, from = its store }:
--- the configuration of that run.
+-- the configuration of that run; with `runs` those of them alone.
 local csv = require "longhaul.run.csv"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
@@ -7,10 +7,15 @@ local statistics = require "longhaul.report.statistics"
 
 local paired = {}
 
+--- The runs of a side.
+function paired.runs_of(side)
+  return side.runs or side.from:by_configuration()[side.run.configuration] or {}
+end
+
 --- The values by seed, of the finished runs; none where one of them lacks what every seed has to have.
 function paired.by_seed(side, name)
   local values, every = {}, metrics.pooled(name) == "every"
-  for _, run in ipairs(side.from:by_configuration()[side.run.configuration] or {}) do
+  for _, run in ipairs(paired.runs_of(side)) do
     if run.status == "done" then
       values[run.seed] = csv.number(run[name])
       if every and not values[run.seed] then return {} end

@@ -123,6 +123,8 @@ succeeds "curves at common steps" "step 4 " compare "$small" "$large"
 succeeds "of two seeds of a row" "OPTIONS are the same" compare "$small" "$(id 4 2)"
 fails 1 "no run" "no run or row 'zz'" compare zz "$large"
 fails 1 "a beginning of several" "may be one of 4, which --where" compare "" "$large"
+fails 2 "two folders have no other" "--results is for two runs" compare "$scratch/one" "$scratch/two"
+succeeds "conditions are of folders, too" "1 rows in both, 1 of 1" "$longhaul" compare "$scratch/one" "$scratch/two" --where "row=8 seed=1"
 
 merge() { "$longhaul" results merge "$@"; }
 succeeds "two machines" "sweep: 4 of 4 runs are new" merge "$scratch/one" "$scratch/two" "$scratch/both"

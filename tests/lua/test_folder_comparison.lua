@@ -147,6 +147,16 @@ t.test("what failed is said: of a row, and of a seed", function()
   t.check(said:find "same %(1%).* seed 2 failed in B\n", said)
 end)
 
+t.test("conditions leave out runs before rows meet", function()
+  local of_a, of_b = { {}, { seed = 2 }, { label = "gone" } }, { {}, { seed = 2, bits_per_token = 3 } }
+  local said = compared(of_a, of_b, nil, { { name = "seed", operator = "<", value = "2" },
+    { name = "row", operator = "!=", value = "gone" } })
+  t.contains(said, "1 rows in both, 1 of 1 with scores of a common seed have the same\n")
+  t.contains(said, "same (1)")
+  t.fails(function() folder_comparison.text(a, b, nil, { { name = "sede", operator = "=", value = "1" } }) end,
+    "no run has a column or option 'sede'")
+end)
+
 t.test("a row that lies in two folders of one side is refused", function()
   local both = folder .. "/both"
   runs.put(both .. "/one", before, { label = "same", bits_per_token = 2 })

@@ -91,20 +91,22 @@ local function run_query(values, rest)
   if #runs == 0 then io.stderr:write("no run meets all conditions\n") end
 end
 
-local function compare_folders(values, rest)
+local function compare_folders(values, rest, conditions)
+  if values.results then command.misuse "--results is for two runs" end
   local names = values.columns and names_of(values.columns)
   for _, name in ipairs(names or {}) do
     if metrics.refusal(name) then command.misuse("--columns: " .. metrics.refusal(name)) end
   end
-  io.write(folder_comparison.text(rest[1], rest[2], names))
+  io.write(folder_comparison.text(rest[1], rest[2], names, conditions))
 end
 
 local function compare(values, rest)
   if #rest ~= 2 then command.misuse "compare takes two RUNs (ids, rows or conditions) or two folders" end
-  if core.is_folder(rest[1]) and core.is_folder(rest[2]) then return compare_folders(values, rest) end
-  if values.columns then command.misuse "--columns is for two folders" end
-  local stores, conditions, wrong = stores_of(values), query.read { values.where or "" }
+  local conditions, wrong = query.read { values.where or "" }
   if not conditions then command.misuse("--where: " .. wrong) end
+  if core.is_folder(rest[1]) and core.is_folder(rest[2]) then return compare_folders(values, rest, conditions) end
+  if values.columns then command.misuse "--columns is for two folders" end
+  local stores = stores_of(values)
   io.write(run_comparison.text(run_comparison.find(stores, rest[1], conditions),
     run_comparison.find(stores, rest[2], conditions)))
 end
@@ -134,7 +136,8 @@ return {
   },
   {
     name = "compare", summary = "two runs, or two folders of results, side by side", run = compare, most = 2,
-    usage = "compare RUN RUN [--where 'CONDITION ...'] | compare FOLDER FOLDER [--columns NAME,...]",
+    usage = "compare RUN RUN [--where 'CONDITION ...'] | compare FOLDER FOLDER [--where 'CONDITION ...'] "
+      .. "[--columns NAME,...]",
     description = "RUN is a run's id or its beginning, as `longhaul query` shows it, the label of a row, or conditions "
       .. "as `query` takes them: options, metrics and curves, the difference of their configurations over the seeds "
       .. "that both have, and the p-value of a paired t test:\n"
@@ -144,7 +147,8 @@ return {
       .. "the others seed by seed and whether it is told from chance, and the ratio of their step times and memory.",
     options = {
       where,
-      { "where=", "of two runs that are labels: conditions that both meet", "'CONDITION ...'" },
+      { "where=", "of two runs that are labels: conditions that both meet; of two folders: of the runs compared",
+        "'CONDITION ...'" },
       { "columns=", "of two folders: metrics that are shown, instead of a quality, step time and memory", "NAME,..." },
     },
   },
