@@ -286,7 +286,10 @@ local function usual_columns(group)
   for _, pair in ipairs(group.pairs) do
     for _, side in ipairs(pair) do runs[#runs + 1] = side.run end
   end
-  return { query.quality(runs), "step_time_ms", "peak_memory_bytes" }
+  local names = { "step_time_ms", "peak_memory_bytes" }
+  local quality = query.quality(runs)
+  if quality then table.insert(names, 1, quality) end
+  return names
 end
 
 local most_named = 8

@@ -112,7 +112,8 @@ end)
 t.test("a row meets that of its device, of any where each side has one", function()
   local cpu, cuda = { device = "cpu" }, { device = "cuda", bits_per_token = 3 }
   local said = compared({ cpu, cuda }, { cpu })
-  t.contains(said, "1 rows in both, 1 of 1 with scores of a common seed have the same; 1 only in A (same/books on cuda)")
+  t.contains(said, "1 rows in both, 1 of 1 with scores of a common seed have the same; "
+    .. "1 only in A (same/books on cuda)")
   t.contains(compared({ cpu, cuda }, { cuda }), "1 rows in both, 1 of 1 with scores of a common seed have the same; "
     .. "1 only in A (same/books)")
   t.contains(compared({ cpu }, { cuda }), "device cpu -> cuda\n")
@@ -155,6 +156,12 @@ t.test("conditions leave out runs before rows meet", function()
   t.contains(said, "same (1)")
   t.fails(function() folder_comparison.text(a, b, nil, { { name = "sede", operator = "=", value = "1" } }) end,
     "no run has a column or option 'sede'")
+end)
+
+t.test("without a quality costs are shown", function()
+  local of_a, of_b = { bits_per_token = "", peak_memory_bytes = 2 ^ 20 }, { bits_per_token = "",
+    peak_memory_bytes = 2 ^ 21 }
+  t.check(compared({ of_a }, { of_b }):find "\nsame/books +1%.0 +2%.0 +2%.000", "memory")
 end)
 
 t.test("a row that lies in two folders of one side is refused", function()
