@@ -89,15 +89,19 @@ function run_one(run, sweep, title)
   return outcome
 end
 
+local function new_plan(experiment, settings)
+  return { experiment = experiment, settings = settings, failed = 0, waiting = {}, timed = {}, trained = {} }
+end
+
 -- The plans of an experiment and of those that are run before it, { experiment =, settings =, failed =,
--- waiting = runs that wait for trials } in their order: step times are taken of its own rows alone.
+-- waiting = runs that wait for trials, timed = a run of each row that can be timed, trained = ids of what this
+-- command has trained } in their order: step times are taken of its own rows alone.
 local function plans_of(experiment, settings)
   local plans = {}
   for i, each in ipairs(plan.all(experiment)) do
     local gentle = setmetatable({ force = false, no_timing = true, source = each.name },
       { __index = settings })
-    plans[i] = { experiment = each, settings = each == experiment and settings or gentle, failed = 0,
-      waiting = {} }
+    plans[i] = new_plan(each, each == experiment and settings or gentle)
   end
   return plans
 end
@@ -116,8 +120,9 @@ local function ahead_of(plans, place)
 end
 
 -- Of the runs of a plan those at `places` that are still to be run, each with its place and id;
--- rank 0 has read the results.
-local function left_of(runs, places, results, settings)
+-- rank 0 has read the results. What was trained in an earlier pass of this command is forced no more.
+local function left_of(runs, places, sweep)
+  local results, settings = sweep.results, sweep.settings
   local text = ranks.decide(function()
     local left, done, known, by_configuration = {}, {}, {}, results:by_configuration()
     for _, i in ipairs(places) do
@@ -126,7 +131,8 @@ local function left_of(runs, places, results, settings)
       local seeds = known[shared]
         or finished.seeds(shared, by_configuration[shared.identity.configuration] or {}, results)
       known[shared] = seeds
-      if settings.force or not seeds.done[seed] then
+      local is_forced = settings.force and not sweep.trained[identity.id(run)]
+      if is_forced or not seeds.done[seed] then
         left[#left + 1] = i
       else
         done[#done + 1] = seeds.done[seed]
@@ -276,7 +282,7 @@ end
 local function run_plan(runs, sweep)
   local settings = sweep.settings
   local places, refused = places_of(runs, settings, sweep.left_out)
-  local left = left_of(runs, places, sweep.results, settings)
+  local left = left_of(runs, places, sweep)
   local seconds, bytes = measured_before(left, sweep)
   local watched = ranks.first and not settings.number and #left > 1
   if watched then outlook.expect(sweep.experiment, left, settings) end
@@ -293,37 +299,43 @@ local function run_plan(runs, sweep)
   return outcomes, stopped
 end
 
--- Runs the rows of an experiment; `later`: what is ahead behind them. How many failed, whether all were
--- interrupted, and the runs that wait for trials.
-local function run_rows(experiment, settings, later)
-  local failed, interrupted, waiting = 0, false, {}
-  if #experiment.rows == 0 then return failed, interrupted, waiting end
-  local baselines = experiment:baselines()
+-- Runs the rows of a plan; `later`: what is ahead behind them. Whether all were interrupted; the plan is
+-- told how many `failed`, which wait for trials and which can be timed.
+local function run_rows(each, later)
+  local experiment, settings = each.experiment, each.settings
+  each.failed, each.waiting, each.timed = 0, {}, {}
+  if #experiment.rows == 0 then return false end
   local sweep = { settings = settings, experiment = experiment, results = open_store(settings, experiment.runs),
-    machine = core.machine(), later = later }
+    machine = core.machine(), later = later, trained = each.trained }
   local runs, left_out = plan.agreed(experiment, settings)
-  local timed, is_timed = {}, {}
+  local is_timed = {}
   sweep.left_out = left_out
-  local outcomes, stopped = run_plan(runs, sweep)
-  interrupted = stopped
+  local outcomes, interrupted = run_plan(runs, sweep)
   for _, run in ipairs(runs) do
     local outcome, shared = outcomes[run], run.shared
     interrupted = interrupted or outcome == "interrupted"
+    if outcome == "done" then each.trained[run.id] = true end
     if outcome == "failed" then
-      failed = failed + 1
+      each.failed = each.failed + 1
     elseif outcome == "waiting" then
-      waiting[#waiting + 1] = run
+      table.insert(each.waiting, run)
     elseif not is_timed[shared] then
-      timed[#timed + 1], is_timed[shared] = run, true
+      is_timed[shared] = true
+      table.insert(each.timed, run)
     end
   end
-  if not settings.no_timing and not settings.number and not interrupted then
-    timing.measure(timed, sweep.results, {
-      scale = settings.scale, force = settings.force, rounds = settings.rounds or 1, open = plan.session, machine = sweep.machine,
-      bases = plan.first(experiment, baselines, settings),
-    })
-  end
-  return failed, interrupted, waiting
+  return interrupted
+end
+
+-- Takes the step times of a plan that has been run.
+local function time_rows(each)
+  local experiment, settings = each.experiment, each.settings
+  if settings.no_timing or #experiment.rows == 0 then return end
+  timing.measure(each.timed, open_store(settings, experiment.runs), {
+    scale = settings.scale, force = settings.force, rounds = settings.rounds or 1,
+    open = plan.session, machine = core.machine(),
+    bases = plan.first(experiment, experiment:baselines(), settings),
+  })
 end
 
 -- Runs the plan at `place`, unless none of its rows is meant; whether all were interrupted.
@@ -331,9 +343,7 @@ local function run_place(plans, place)
   local each = plans[place]
   if place < #plans and #plan.agreed(each.experiment, each.settings) == 0 then return false end
   local later = ranks.first and place < #plans and ahead_of(plans, place) or nil
-  local interrupted
-  each.failed, interrupted, each.waiting = run_rows(each.experiment, each.settings, later)
-  return interrupted
+  return run_rows(each, later)
 end
 
 -- Whether runs of a plan waited for trials that have ended since.
@@ -367,14 +377,16 @@ end
 --- one of these.
 function runner.run(experiment, settings)
   if settings.number then
-    local failed, interrupted, waiting = run_rows(experiment, settings)
-    return failed + give_up(waiting), interrupted
+    local each = new_plan(experiment, settings)
+    local interrupted = run_rows(each)
+    return each.failed + give_up(each.waiting), interrupted
   end
   local plans, place, interrupted, failed = plans_of(experiment, settings), 1, false, 0
   while place <= #plans and not interrupted do
     interrupted = run_place(plans, place)
     place = not interrupted and next_place(plans, place) or place
   end
+  if not interrupted then time_rows(plans[#plans]) end
   for _, each in ipairs(plans) do
     failed = failed + each.failed + (interrupted and 0 or give_up(each.waiting))
   end

@@ -11,6 +11,8 @@ local ranks = require "longhaul.run.ranks"
 local runner = require "longhaul.run.runner"
 local store = require "longhaul.run.store"
 local tables = require "longhaul.report.table"
+local timing = require "longhaul.run.timing"
+local training = require "longhaul.run.training"
 local tuning = require "longhaul.run.tuning"
 
 local task = lh.tasks.language_model {
@@ -195,6 +197,43 @@ t.test("from the trials to the table", function()
   t.contains(table.concat(tables.notes(made), "\n"), "Chosen by valid_bits_per_token among 3 trials a row")
   core.remove_file(folder .. "/tuned-trials/runs.csv")
   core.remove_file(folder .. "/tuned/runs.csv")
+end)
+
+-- Runs `bench` while another process has the last of its trials, which ends as the first row trains: how often
+-- each row and seed was trained, and what is timed in each pass.
+local function run_beside(bench, settings, scores)
+  local trial = identity.of { experiment = bench.trials.runs, row = bench.trials.rows[#scores], seed = 1,
+    scale = "smoke", device = "cpu" }
+  local lock, train, measure, trained_now, timed = core.lock, training.run, timing.measure, {}, {}
+  core.lock = function(path, ...) return not path:find(trial.run_id, 1, true) and lock(path, ...) or nil end
+  training.run = function(run, ...)
+    local key = ("%s %d"):format(run.row.label, run.seed)
+    trained_now[key] = (trained_now[key] or 0) + 1
+    local last = {}
+    last[#scores] = scores[#scores]
+    if not next(timed) then pretend(bench, settings, "valid_bits_per_token", last) end
+    return train(run, ...)
+  end
+  timing.measure = function(runs, _, how)
+    timed[#timed + 1] = {}
+    for _, run in ipairs(runs) do table.insert(timed[#timed], run.row.label .. (how.force and " anew" or "")) end
+  end
+  local good, message = pcall(runner.run, bench, settings)
+  core.lock, training.run, timing.measure = lock, train, measure
+  t.equal(good, true, message)
+  return trained_now, timed
+end
+
+t.test("--force trains no row twice where a plan is run again for those that waited", function()
+  local bench, settings = sweep("forced", rates), settings_in(scratch())
+  pretend(bench, settings, "valid_bits_per_token", { 3, 2, 4, 3, 2 })
+  settings.force, settings.no_timing = true, false
+  local trained_now, timed = run_beside(bench, settings, { 3, 2, 4, 3, 2, 1 })
+  for _, key in ipairs { "width 8 1", "width 8 2", "width 16 1", "width 16 2" } do
+    t.equal(trained_now[key], 1, key)
+  end
+  t.equal(#timed, 1)
+  t.equal(table.concat(timed[1], ", "), "width 8 anew, width 16 anew")
 end)
 
 -- ---- what starts from a tuned row ----
