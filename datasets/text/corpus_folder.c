@@ -81,7 +81,9 @@ static lh_status refuse_unnamed(const char *path) {
                    path);
 }
 
+/* What is empty is no document, and its name says nothing. */
 static lh_status read_file(walk *w, const char *name, const char *path, int64_t bytes) {
+    if (bytes == 0) return LH_OK;
     const int said = lh_corpus_named_split(name), split = w->split == NAMED ? said : w->split;
     if (said != NONE) w->said[said] = true;
     if (w->corpus == NULL || (w->only != NONE && said != w->only)) return LH_OK;
@@ -125,6 +127,15 @@ static lh_status walk_folder(walk *w, const char *folder, int depth) {
     return status;
 }
 
+/* Whether an entry of a folder is one that a walk visits: neither hidden nor an empty file. */
+static bool is_visited(const char *folder, const char *entry) {
+    struct stat about;
+    char *path = entry[0] != '.' ? lh_format("%s/%s", folder, entry) : NULL;
+    const bool is_there = path != NULL && stat(path, &about) == 0;
+    free(path);
+    return is_there && !(S_ISREG(about.st_mode) && about.st_size == 0);
+}
+
 /* The name of the one visible entry of a folder, NULL when there are none or more; gives. */
 static lh_status only_entry(const char *folder, char **name) {
     struct dirent **entry = NULL;
@@ -132,7 +143,7 @@ static lh_status only_entry(const char *folder, char **name) {
     const int count = scandir(folder, &entry, NULL, alphasort);
     const char *only = NULL;
     for (int i = 0; i < count; ++i) {
-        if (entry[i]->d_name[0] == '.') continue;
+        if (!is_visited(folder, entry[i]->d_name)) continue;
         visible += 1;
         only = entry[i]->d_name;
     }

@@ -173,6 +173,10 @@ lh_status lh_corpus_add_packed(lh_corpus *corpus, lh_split split, const char *na
     lh_text text;
     if (is_full(&corpus->split[split])) return LH_OK;
     LH_TRY(lh_file_unpack(path, &text));
+    if (text.bytes == 0) {
+        free(text.data);
+        return LH_OK;
+    }
     return lh_corpus_add_text(corpus, split, name, text.data, text.bytes);
 }
 

@@ -40,7 +40,8 @@ lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name
 lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name, char *text,
                              size_t bytes);
 
-/* Adds a document whose text is that of a gzip file, which is unpacked now. */
+/* Adds a document whose text is that of a gzip file, which is unpacked now; none where it is empty.
+ */
 lh_status lh_corpus_add_packed(lh_corpus *corpus, lh_split split, const char *name,
                                const char *path);
 

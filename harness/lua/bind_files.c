@@ -181,12 +181,18 @@ static int split_folders(lua_State *lua) {
     return 1;
 }
 
-/* is_text(path) -> whether what a file, which may be compressed with gzip, holds is without NUL. */
-static int is_text(lua_State *lua) {
+/* split_by_name(name) -> "train", "valid" or "test": that of a document in a folder which says
+ * none. */
+static int split_by_name(lua_State *lua) {
+    lua_pushstring(lua, lh_split_names[lh_split_by_name(luaL_checkstring(lua, 1))]);
+    return 1;
+}
+
+/* unpack_file(path) -> text, of a file that may be compressed with gzip. */
+static int unpack_file(lua_State *lua) {
     lh_text text = {0};
     lh_lua_check(lua, lh_file_unpack(luaL_checkstring(lua, 1), &text));
-    lua_pushboolean(lua, memchr(text.data, '\0', text.bytes) == NULL);
-    free(text.data);
+    lh_lua_push_owned(lua, text.data, text.bytes);
     return 1;
 }
 
@@ -346,7 +352,8 @@ const luaL_Reg lh_lua_files[] = {{"check_writable", check_writable},
                                  {"remove_file", remove_file},
                                  {"file_identity", file_identity},
                                  {"named_split", named_split},
-                                 {"is_text", is_text},
+                                 {"split_by_name", split_by_name},
+                                 {"unpack_file", unpack_file},
                                  {"json_lines", json_lines},
                                  {"data_folders", data_folders},
                                  {"cache_folder", cache_folder},

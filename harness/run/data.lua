@@ -369,16 +369,17 @@ end
 
 local function is_lines(path) return path:match("%.jsonl$") or path:match("%.jsonl%.gz$") end
 
--- Different paths give different names. What is copied as text is no JSON lines, whatever it was
--- called.
-local function document_name(path)
+-- Different paths give different names. The name says how the copy is to be read: what is copied as text is neither
+-- JSON lines nor packed, whatever it was called.
+local function copy_name(path, as_lines)
   local name = quote.file_name(path)
-  return is_lines(name) and ("%s-%s.txt"):format(name, core.hash(path):sub(1, 8)) or name
+  local is_plain = as_lines and name:match "%.jsonl$" or not as_lines and not is_lines(name) and not name:match "%.gz$"
+  return is_plain and name or ("%s-%s%s"):format(name, core.hash(path):sub(1, 8), as_lines and ".jsonl" or ".txt")
 end
 
 -- Text only: a file with a NUL byte is left out.
 local function text_of(path)
-  local text = core.read_file(path)
+  local text = core.unpack_file(path)
   return not text:find("\0", 1, true) and text or nil
 end
 
@@ -404,12 +405,15 @@ local function import_lines(paths, from, target)
     quantity.amount(bytes))
 end
 
--- A document per file or, joined, per folder: names in order, the paths of each, and how many files
--- are no text.
+-- Whether a file is one of JSON lines, which hold a document each; joined they are text.
+local function has_lines(path, joined) return is_lines(path) and not joined end
+
+-- A document per file or, joined, per folder; a file of JSON lines: names in order, the paths of each, and how many
+-- files are no text.
 local function documents_of(paths, from, joined)
   local documents, order, left_out = {}, {}, 0
   for _, path in ipairs(paths) do
-    local text = text_of(path)
+    local text = has_lines(path, joined) and core.unpack_file(path) or text_of(path)
     local name = below(from, path)
     if joined then name = name:match("^(.*)/") or "." end
     if text and not documents[name] then
@@ -422,30 +426,60 @@ local function documents_of(paths, from, joined)
   return documents, order, left_out
 end
 
+-- What goes into each split of a file of JSON lines, and how many documents these are. Where its split is by hash,
+-- each line is of that of its place, as where the file is read in place.
+local function lines_by_split(path, name, split_of, by_hash)
+  local lines, number = {}, 0
+  for line in core.unpack_file(path):gmatch "[^\n]*" do
+    number = number + 1
+    if line:find "[^ \t\r]" then
+      local split = split_of(by_hash and ("%s:%d"):format(name, number) or name)
+      lines[split] = lines[split] or {}
+      table.insert(lines[split], line .. "\n")
+    end
+  end
+  for split, list in pairs(lines) do lines[split] = table.concat(list) end
+  return lines, core.json_lines(path)
+end
+
+-- The same of a document that these files are together.
+local function text_by_split(paths, name, split_of)
+  local texts = {}
+  for i, path in ipairs(paths) do texts[i] = core.unpack_file(path) end
+  return { [split_of(name)] = table.concat(texts, "\n") }, #texts > 0 and 1 or 0
+end
+
 local function import_texts(paths, from, target, joined)
   local documents, order, left_out = documents_of(paths, from, joined)
-  local split_of, written, bytes = splits.of(order, from, joined), 0, 0
+  local split_of, by_hash = splits.of(order, from, joined)
+  local written, bytes = 0, 0
   for _, name in ipairs(order) do
-    local texts = {}
-    for i, path in ipairs(documents[name]) do texts[i] = core.read_file(path) end
-    local text = table.concat(texts, "\n")
-    if #text > 0 then
-      local place = target .. "/" .. split_of(name)
-      core.make_folder(place)
-      core.write_file(place .. "/" .. document_name(name), text)
-      written, bytes = written + 1, bytes + #text
+    local as_lines = has_lines(name, joined)
+    local texts, count
+    if as_lines then
+      texts, count = lines_by_split(documents[name][1], name, split_of, by_hash)
+    else
+      texts, count = text_by_split(documents[name], name, split_of)
     end
+    for split, text in pairs(count > 0 and texts or {}) do
+      core.make_folder(target .. "/" .. split)
+      core.write_file(("%s/%s/%s"):format(target, split, copy_name(name, as_lines)), text)
+      bytes = bytes + #text
+    end
+    written = written + count
   end
   local beside = left_out > 0 and ("; %d files that are no text were left out"):format(left_out)
     or ""
   return written, ("%d documents, %s bytes%s"):format(written, quantity.amount(bytes), beside)
 end
 
--- A file of text, by itself or alone in a folder, is copied as it is, as all that a folder holds: it is cut into
--- splits when it is read.
+-- Whether all that is imported is one file of text, by itself or alone in a folder and in none below it.
+local function is_alone(paths, from) return #paths == 1 and not below(from, paths[1]):find "/" end
+
+-- It is copied as it is, as all that a folder holds: it is cut into splits when it is read.
 local function import_text(paths, _, target)
   local text, name = core.read_file(paths[1]), paths[1]:match("[^/]+$"):gsub("^%.+", "")
-  if #text == 0 or not core.is_text(paths[1]) then return 0 end
+  if (text_of(paths[1]) or "") == "" then return 0 end
   core.write_file(target .. "/" .. quote.file_name(name), text)
   return #paths, ("%s bytes in one file"):format(quantity.amount(#text))
 end
@@ -545,7 +579,7 @@ function data.import(from, name, options)
   from = from:gsub("(.)/+$", "%1")
   local paths, beside = splits.files(files_of(from), from)
   if #paths == 0 then error(from .. ": there is no text in it", 0) end
-  local import = all_lines(paths) and import_lines or #paths == 1 and import_text or import_texts
+  local import = all_lines(paths) and import_lines or is_alone(paths, from) and import_text or import_texts
   name = name or name_of(from, paths[1] == from)
   local target, said = data.make(name, options.replace, function(folder)
     local documents, imported = import(paths, from, folder, options.join_folders)

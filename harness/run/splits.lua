@@ -4,12 +4,6 @@ local core = require "longhaul.core"
 
 local splits = {}
 
---- The split of what has a name, or is a text: 90 of 100 train, 5 validate, 5 test, by a hash.
-function splits.by_hash(name)
-  local part = tonumber(core.hash(name):sub(1, 8), 16) % 100
-  return part < 90 and "train" or part < 95 and "valid" or "test"
-end
-
 -- The folders that are splits: train/ and one more. A tree of sources may have a folder test/.
 local function folders_of(from)
   local folders, count = core.split_folders(from), 0
@@ -41,7 +35,8 @@ local function refuse(from, unnamed)
 end
 
 --- What gives the split of each of these documents: what their names say where two or more splits are said, else a
---- hash. Fails where some say one and others none. A document that is a whole folder has no file's name.
+--- hash; then whether it is the hash. Fails where some say one and others none. A document that is a whole folder has
+--- no file's name.
 function splits.of(names, from, joined)
   local folders, said, count, unnamed = folders_of(from), {}, 0, nil
   local function said_by(name) return folders[name:match "^[^/]+"] or not joined and core.named_split(name) or nil end
@@ -53,8 +48,9 @@ function splits.of(names, from, joined)
       said[split], count = true, count + 1
     end
   end
-  if count < 2 then return splits.by_hash end
-  return unnamed and refuse(from, unnamed) or said_by
+  if count < 2 then return core.split_by_name, true end
+  if unnamed then refuse(from, unnamed) end
+  return said_by, false
 end
 
 --- Fails where files of JSON lines, which are copied to where they lie below `from` and split when they are read there,

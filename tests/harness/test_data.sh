@@ -156,7 +156,7 @@ for i in $(seq 100); do printf '{"text": "hello %d"}\n["hi", "who is it?"]\n' "$
 succeeds "imports JSON lines" "bytes of JSON lines" "$LONGHAUL_BIN" data import "$scratch/talk.jsonl" --name reddit
 succeeds "which train like any corpus" "bits_per_token" "$LONGHAUL_BIN" train --model lstm --options 'hidden=8 width=8' \
     --task-options 'name=reddit segment=8 batch=1' --train 'steps=2 warmup=1'
-mkdir -p "$scratch/splits" "$scratch/mixed"
+mkdir -p "$scratch/splits"
 printf '{"body": "good morning"}\n' >"$scratch/splits/train.jsonl"
 printf '{"body": "hello again"}\n' | tee "$scratch/splits/valid.jsonl" >"$scratch/splits/test.jsonl"
 succeeds "imports a folder of JSON lines" "bytes of JSON lines" "$LONGHAUL_BIN" data import "$scratch/splits/" --name web
@@ -177,20 +177,50 @@ printf 'some text' >"$XDG_CACHE_HOME/longhaul/only/train/a.txt"
 fails 1 "with a training split alone no step is taken" "no documents of the test split, which is evaluated (train has 1, valid 0, test 0)" untested only
 mkdir -p "$XDG_CACHE_HOME/longhaul/bare/train" "$XDG_CACHE_HOME/longhaul/bare/test"
 printf 'some text' >"$XDG_CACHE_HOME/longhaul/bare/train/a.txt"
-printf '' >"$XDG_CACHE_HOME/longhaul/bare/test/a.txt"
+printf 'a' >"$XDG_CACHE_HOME/longhaul/bare/test/a.txt"
 fails 1 "nor with an empty one" "evaluate: the test split has nothing to predict" untested bare
-printf 'no JSON\n' >"$scratch/mixed/notes.jsonl"
-printf 'text\n' >"$scratch/mixed/readme"
-succeeds "JSON lines among other files are text" "2 documents" "$LONGHAUL_BIN" data import "$scratch/mixed" --name mixed
-succeeds "and are called so" "notes.jsonl-" find "$XDG_CACHE_HOME/longhaul/mixed" -type f
+
+# What is imported is what is read in place: packed files, empty ones, JSON lines among others, and their splits.
+mkdir -p "$scratch/mixed" "$scratch/mixed_splits"/{train,test}
+for i in $(seq 30); do printf 'text %d\n' "$i" >"$scratch/mixed/$i.txt"; done
+gzip "$scratch"/mixed/1*.txt
+gzip -kc "$scratch/mixed/2.txt" >"$scratch/mixed/2.txt.gz"
+touch "$scratch/mixed/empty.txt"
+gzip -c /dev/null >"$scratch/mixed/hollow.gz"
+for i in $(seq 40); do printf '{"text": "line %d"}\n\n' "$i"; done >"$scratch/mixed/notes.jsonl"
+gzip -k "$scratch/mixed/notes.jsonl"
+cp "$scratch/mixed/2.txt" "$scratch/mixed/notes.jsonl" "$scratch/mixed_splits/train"
+cp "$scratch/mixed/1.txt.gz" "$scratch/mixed/notes.jsonl.gz" "$scratch/mixed_splits/test"
+# documents_of NAME: "data: ... N to train, N to validate, N to test", without the name
+documents_of() { train_on "$1" 2>&1 | grep -o '[0-9]* documents\|[0-9]* to train.*'; }
+for corpus in mixed mixed_splits; do
+    "$LONGHAUL_BIN" data import "$scratch/$corpus" >"$scratch/imported"
+    documents_of "$scratch/$corpus" >"$scratch/in_place"
+    succeeds "$corpus in place has documents" "to test" cat "$scratch/in_place"
+    succeeds "and as many in each split when imported" "$(cat "$scratch/in_place")" documents_of "$corpus"
+done
+succeeds "of which an import tells" "82 documents" cat "$scratch/imported"
+quietly 0 "a text is what it was" cmp "$scratch/mixed_splits/train/2.txt" "$XDG_CACHE_HOME"/longhaul/mixed_splits/train/train-2.txt-*
+printf 'no JSON\n' >"$scratch/mixed_splits/train/bad.jsonl"
+fails 1 "a line that is none is named also among other files" "bad.jsonl: line 1" "$LONGHAUL_BIN" data import "$scratch/mixed_splits" --replace
+printf 'text\n' >"$scratch/mixed_splits/train/2.txt"
+succeeds "joined, they are text" "2 documents" "$LONGHAUL_BIN" data import "$scratch/mixed_splits" --name joined_lines --join-folders
+mkdir "$scratch/alone"
+touch "$scratch/alone/empty.txt"
+cp "$scratch/counted.txt" "$scratch/alone"
+succeeds "beside an empty file one of text is alone" "1 to test" documents_of "$scratch/alone/"
+rm "$scratch"/alone/*.txt
+mkdir "$scratch/alone/inner"
+cp "$scratch/counted.txt" "$scratch/alone/inner"
+succeeds "and in an inner folder a document" "1 documents" "$LONGHAUL_BIN" data import "$scratch/alone" --name inner
 fails 1 "names a missing file" "no such file" "$LONGHAUL_BIN" data import "$scratch/nowhere.jsonl"
 fails 2 "wants an action" "no action" "$LONGHAUL_BIN" data lsit
 
 
 # Documents keep apart whatever their files are called, and a tree that links to itself is read once.
 mkdir -p "$scratch/names/a" "$scratch/names/deep"
-for name in a/b.txt a_b.txt 'a b.txt' a-b.txt deep/x.jsonl x.jsonl.txt; do printf 'text of %s\n' "$name" >"$scratch/names/$name"; done
-printf 'text\n' >"$scratch/names/x.jsonl"
+for name in a/b.txt a_b.txt 'a b.txt' a-b.txt x.jsonl.txt; do printf 'text of %s\n' "$name" >"$scratch/names/$name"; done
+printf '{"text": "lines"}\n' | tee "$scratch/names/x.jsonl" >"$scratch/names/deep/x.jsonl"
 ln -s .. "$scratch/names/a/up"
 ln -s ../a "$scratch/names/deep/side"
 succeeds "every file is a document" "7 documents" "$LONGHAUL_BIN" data import "$scratch/names" --name names
