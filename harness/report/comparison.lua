@@ -10,6 +10,7 @@
 --   best, tie              of the column, or not told from it by the seeds that both have
 --   step_time_ms, busy     mean over the data sets, nil where one lacks it; of a busy machine
 --   peak_memory_bytes      the most over the data sets
+local best = require "longhaul.report.best"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local lists = require "longhaul.run.lists"
@@ -113,47 +114,22 @@ end
 
 -- ---- the best, and what is not told from it ----
 
--- What learns nothing has one value for every seed of the other.
-local function constant(value)
-  return setmetatable({}, { __index = function() return value end })
-end
-
--- The differences of two cells over the seeds that both have.
-local function differences(a, b)
-  if a.constant then a, b = b, a end
-  return statistics.paired(a.by_seed, b.constant and constant(b.constant) or b.by_seed)
-end
-
 -- A mean over fewer seeds than others have, or beside seeds that did not end well, is no candidate.
 local function is_candidate(column, cell)
   local row = { why = cell.why, seeds = cell.seeds, status = cell.constant and "done" or "partial" }
   return cell.value ~= nil and not statuses.lacks_seeds(row, column.seeds)
 end
 
-local function mark_ties(column, cells, best)
-  local others, from_best = {}, {}
-  for _, cell in ipairs(cells) do
-    if cell ~= best and is_candidate(column, cell) then
-      others[#others + 1], from_best[#from_best + 1] = cell, differences(cell, best)
-    end
-  end
-  local apart = statistics.told_apart(from_best)
-  for i, cell in ipairs(others) do cell.tie = not apart[i] end
-end
-
 -- Of a metric of which neither end is better there is no best.
 local function mark(column, cells)
-  local better, best = metrics.better(column.metric), nil
+  local better, candidates = metrics.better(column.metric), {}
   if not better then return end
-  local sign = better == "max" and -1 or 1
   for _, cell in ipairs(cells) do
-    if is_candidate(column, cell) and (not best or sign * cell.value < sign * best.value) then
-      best = cell
+    if is_candidate(column, cell) then
+      candidates[#candidates + 1] = { cell = cell, value = cell.value, by_seed = cell.by_seed, constant = cell.constant }
     end
   end
-  if not best then return end
-  best.best = true
-  if column.seeds >= statistics.fewest_seeds then mark_ties(column, cells, best) end
+  best.mark(candidates, better, column.seeds)
 end
 
 -- ---- columns and rows ----

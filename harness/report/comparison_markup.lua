@@ -1,4 +1,5 @@
 -- The comparison (comparison.lua) as tables: HTML for the report, Markdown for the README.
+local best = require "longhaul.report.best"
 local comparison = require "longhaul.report.comparison"
 local metrics = require "longhaul.run.metrics"
 local page = require "longhaul.report.page"
@@ -24,7 +25,7 @@ local function quality_text(column, cell)
   local text = metrics.text(column.metric, cell.value)
   if cell.spread then text = ("%s ±%s"):format(text, metrics.text(column.metric, cell.spread)) end
   text = text .. lacking_text(column, cell)
-  return cell.tie and "≈ " .. text or text
+  return best.text(cell, text)
 end
 
 -- Three digits, so that a fast step has some too.
@@ -79,8 +80,7 @@ function comparison_markup.notes(made)
     most == 1 and "" or "s", most > 1 and ", mean ± standard deviation" or "") }
   notes[2] = "Bold: the best mean."
   if most >= statistics.fewest_seeds then
-    notes[#notes + 1] = ("≈: not told from it by paired t tests over seeds, two-sided, of all rows of the column "
-      .. "at a false discovery rate of %.2f."):format(statistics.level)
+    notes[#notes + 1] = ("≈: %s."):format(best.meaning)
   end
   if least < statistics.fewest_seeds then notes[#notes + 1] = statistics.too_few end
   notes[#notes + 1] = provenance.sentence(comparison.runs(made))

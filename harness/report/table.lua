@@ -1,5 +1,6 @@
 -- Tables: published values beside measured ones. A table is built once as a value (rows of cells)
 -- and then written as CSV, Markdown, HTML and LaTeX, and printed.
+local best = require "longhaul.report.best"
 local csv = require "longhaul.run.csv"
 local metrics = require "longhaul.run.metrics"
 local notes = require "longhaul.report.table_notes"
@@ -19,8 +20,8 @@ tables.csv_columns = {
 }
 
 --- What a file has besides, where it has something to say: options that `--set` changed; in its first
---- line how rows were tuned, and columns that no row has a value of.
-tables.more_columns = { "changed", "tuning", "empty" }
+--- line how rows were tuned, and columns that no row has a value of; whether a value is told from the best.
+tables.more_columns = { "changed", "tuning", "empty", "tie" }
 
 -- ---- building ----
 
@@ -204,8 +205,8 @@ end
 local function cell_of(results, paper, label, name, column, select)
   local dataset = column.dataset ~= "" and column.dataset or nil
   local mean, spread, count = results:value(label, column.metric, dataset)
-  local best = select and dataset and results:best(label, column.metric, dataset)
-  local value = best or mean
+  local chosen = select and dataset and results:best(label, column.metric, dataset)
+  local value = chosen or mean
   local printed = paper.value(name.paper, column.metric, column.paper)
   local status, why = status_of(results, label, column)
   local reasons, busy = reasons_of(results, label, column)
@@ -216,12 +217,14 @@ local function cell_of(results, paper, label, name, column, select)
     model = name.model,
     published = printed, published_spread = paper.spread(name.paper, column.metric, column.paper),
     measured = value,
-    mean = mean, spread = spread, selected = best ~= nil,
-    unselected = select and mean and not best and metrics.kind(column.metric) == "quality",
+    mean = mean, spread = spread, selected = chosen ~= nil,
+    unselected = select and mean and not chosen and metrics.kind(column.metric) == "quality",
     deviation = value and printed and value - printed,
     seeds = dataset and count
       or seeds_of(results, label, dataset and { dataset } or results:datasets_of(label)),
     status = status, why = why, reasons = reasons, busy = value ~= nil and busy,
+    by_seed = dataset and (results:values(label, column.metric, dataset)),
+    constant = dataset and results:value(label, "parameters", dataset) == 0 and value or nil,
   }
 end
 
@@ -233,26 +236,22 @@ local function most_seeds(rows, index, metric)
   return statuses.most_seeds(cells)
 end
 
-local function mark_best(rows, index, better, most)
-  local best
-  for _, row in ipairs(rows) do
-    local value = statuses.candidate(row.cells[index], most)
-    local wins = value and (not best or (better == "min" and value < best)
-      or (better == "max" and value > best))
-    if wins then best = value end
-  end
-  for _, row in ipairs(rows) do
-    row.cells[index].best = best ~= nil and statuses.candidate(row.cells[index], most) == best
-  end
-end
-
--- Marks the best of every column: as `best` says by metric, else the metric's own; of times of
--- several rounds there is none.
-local function mark_all(made, best)
+-- Marks the best of every column: as `better_of` says by metric, else the metric's own; of times of
+-- several rounds there is none. The value of a chosen seed is no mean, and has no ties.
+local function mark_all(made, better_of)
   for c, column in ipairs(made.columns) do
-    local better = best[column.metric] or metrics.better(column.metric)
-    local most = most_seeds(made.rows, c, column.metric)
-    if better and not column.apart then mark_best(made.rows, c, better, most) end
+    local better = better_of[column.metric] or metrics.better(column.metric)
+    local most, candidates, tested = most_seeds(made.rows, c, column.metric), {}, true
+    for _, row in ipairs(made.rows) do
+      local cell = row.cells[c]
+      local value = statuses.candidate(cell, most)
+      cell.best = false
+      if value then
+        candidates[#candidates + 1] = { cell = cell, value = value, by_seed = cell.by_seed, constant = cell.constant }
+        tested = tested and cell.by_seed ~= nil and not cell.selected
+      end
+    end
+    if better and not column.apart then best.mark(candidates, better, tested and most or nil) end
   end
 end
 
@@ -385,6 +384,7 @@ function tables.texts(column, cell)
   if statuses.is_of_fewer(cell.status) then measured = measured .. " (part)" end
   local is_doubtful = results_of.doubt(cell.status) ~= nil
   if cell.measured ~= nil and is_doubtful then measured = ("%s (%s)"):format(measured, cell.status) end
+  measured = best.text(cell, measured)
   local printed = metrics.text(column.metric, cell.published)
   if cell.published_spread then
     printed = ("%s ±%s"):format(printed, metrics.text(column.metric, cell.published_spread))
@@ -414,6 +414,8 @@ local function note_of(cell)
   return untimed and reasons or cell.why or reasons
 end
 
+local ties = { [true] = "yes", [false] = "no" }
+
 --- Every cell as one tidy row.
 function tables.records(made)
   local records = {}
@@ -427,6 +429,7 @@ function tables.records(made)
           seeds = cell.seeds, scale = made.scale, status = cell.status, mean = cell.mean,
           spread = cell.spread, device = made.device, note = note_of(cell),
           rounds = column.apart and "several" or nil, changed = made.changed,
+          tie = cell.tie ~= nil and ties[cell.tie] or nil,
         }
       end
     end
@@ -453,6 +456,8 @@ local function note_of_record(record)
   return note, nil
 end
 
+local is_tie = { yes = true, no = false }
+
 -- A cell as a record of the file says; a value that is not the mean is that of a chosen seed.
 local function cell_of_record(record)
   local function number(name) return tonumber(record[name]) end
@@ -463,7 +468,7 @@ local function cell_of_record(record)
     seeds = number "seeds" or 0,
     mean = number "mean", spread = number "spread", status = record.status, why = why,
     reasons = reason and { { text = reason, busy = busy } } or {},
-    selected = number "measured" ~= number "mean", busy = busy,
+    selected = number "measured" ~= number "mean", busy = busy, tie = is_tie[record.tie or ""],
   }
 end
 

@@ -1,5 +1,6 @@
 -- What stands below a table: a sentence each on scale and seeds, marks, where the numbers are from,
 -- and what is amiss with some cells.
+local best = require "longhaul.report.best"
 local metrics = require "longhaul.run.metrics"
 local statuses = require "longhaul.report.cell_status"
 local summary = require "longhaul.report.summary"
@@ -121,18 +122,25 @@ local function seeds_of(made)
   return summary.of_seeds(labels, fewest), most
 end
 
+-- Which value of a column is marked, and what else is.
+local function marks_of(is_mean, tested)
+  if not is_mean then return "the best measured value of a column is marked *" end
+  if not tested then return "the best mean, ties not told apart, of a column is marked *" end
+  return ("the best mean of a column is marked *, and ≈ what is %s"):format(best.meaning)
+end
+
 --- What a reader must know beside the numbers of a table: one sentence each.
 function notes.of(made)
-  local list, odd, selected, unselected = {}, {}, false, false
+  local list, odd, selected, unselected, tested = {}, {}, false, false, false
   local seeds_text, seeds = seeds_of(made)
   each_cell(made, function(cell)
     selected, unselected = selected or cell.selected, unselected or cell.unselected
+    tested = tested or cell.tie ~= nil
     odd[noted_status(cell)] = true
   end)
-  list[1] = ("Scale %s, %s%s; the best %s of a column is marked *."):format(
-    made.scale, seeds_text, seeds > 1 and not selected
-      and ", mean ± standard deviation" or "", seeds > 1 and not selected
-      and "mean, ties not told apart," or "measured value")
+  local is_mean = seeds > 1 and not selected
+  list[1] = ("Scale %s, %s%s; %s."):format(made.scale, seeds_text, is_mean and ", mean ± standard deviation" or "",
+    marks_of(is_mean, tested))
   list[#list + 1] = averages(made) and "A cost is the mean over the data sets." or nil
   list[#list + 1] = made.source
   list[#list + 1] = made.tuned

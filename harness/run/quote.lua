@@ -62,7 +62,7 @@ local opening = "\2"
 function quote.latex(text)
   text = quote.line(text):gsub(replacement, "?"):gsub('%f[^%s\0(%[{]"', opening)
   text = text:gsub('[\\{}&%%#_$~^<>|`"]', latex_characters):gsub(opening, "\\textquotedblleft{}")
-  return (text:gsub("^%s*[%[*]", "{}%0"):gsub("%-%-", "-{}-"):gsub("±", "$\\pm$"))
+  return (text:gsub("^%s*[%[*]", "{}%0"):gsub("%-%-", "-{}-"):gsub("±", "$\\pm$"):gsub("≈", "$\\approx$"))
 end
 
 --- A text in a line of Markdown, a cell of a table or a heading. Between letters "_" stands for

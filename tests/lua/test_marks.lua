@@ -97,7 +97,7 @@ t.test("where rows have different numbers of seeds, tables, charts and the page 
   local found = results.of(bench, settings)
   local made = tables.build(bench, bench.tables[1], found)
   t.contains(tables.notes(made)[1], "Scale small, " .. said .. ", mean ± standard deviation; "
-    .. "the best mean, ties not told apart, of a column is marked *.")
+    .. "the best mean of a column is marked *, and ≈ what is not told from it by paired t tests over seeds")
   local read = tables.read(table_files.write(made, folder .. "/uneven")[1])
   t.equal(tables.notes(read)[1], tables.notes(made)[1])
   t.contains(chart.values(bench, settings, found, true)[1].source, "scale small · " .. said .. " · ")
@@ -109,7 +109,7 @@ end)
 t.test("as many seeds everywhere are one number, and few of many rows are named", function()
   local even = seeded("even", { a = 2, b = 2 })
   t.contains(tables.notes(tables.build(even, even.tables[1], results.of(even, settings)))[1],
-    "Scale small, 2 seeds, mean")
+    "Scale small, 2 seeds, mean ± standard deviation; the best mean, ties not told apart, of a column is marked *.")
   t.equal(summary.of_seeds({ "a", "b", "c", "d", "e" }, { a = 1, b = 3, c = 2, d = 1, e = 1 }),
     "1 to 3 seeds (fewer: a, c and 2 more)")
   t.equal(summary.seeds {}, "0 seeds")
@@ -180,6 +180,32 @@ t.test("a mean that lacks seeds is not the best where others have them, nor on a
   check("whole", 3, { lucky = { 1, "diverged", "diverged" }, whole = whole })
   check("whole", 3.5, { begun = { 1, 1 }, whole = { 3, 3.5, 4 } })
   check("one", 1, { one = { 1 }, two = { 2 } }) -- all have been run as often
+end)
+
+t.test("what is not told from the best of a column is marked as in the comparison, in every format", function()
+  local bench = bench_of("noise", { "best", "close", "far" })
+  local losses = { best = { 2.0, 2.1, 2.2 }, close = { 2.2, 2.0, 2.3 }, far = { 3.0, 3.11, 3.2 } }
+  for label, own in pairs(losses) do
+    for seed, loss in ipairs(own) do
+      runs.put(folder, bench, { label = label, seed = seed, data = "d", bits_per_byte = loss, flops_per_token = 1 })
+    end
+  end
+  bench:table { columns = { "bits_per_byte", "flops_per_token" } }
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
+  local files = table_files.write(made, folder .. "/noise")
+  for _, shown in ipairs { made, (tables.read(files[1])) } do
+    local marks = {}
+    for i, row in ipairs(shown.rows) do
+      local cell = row.cells[1]
+      marks[i] = cell.best and "best" or cell.tie and "tie" or "apart"
+      t.check(row.cells[2].best and not row.cells[2].tie, "what seeds share is equal, not a tie")
+    end
+    t.equal(table.concat(marks, " "), "best tie apart")
+    t.contains(tables.notes(shown)[1], "and ≈ what is not told from it by paired t tests")
+  end
+  t.contains(core.read_file(files[2]), "| close | ≈ 2.167 ±")
+  t.contains(core.read_file(files[3]), "tie")
+  t.contains(core.read_file(files[4]), "$\\approx$ 2.167")
 end)
 
 t.test("the page says how rows were tuned, as the table does", function()

@@ -1,0 +1,50 @@
+-- Which row of a column is the best, and which are not told from it: one rule for every table.
+local statistics = require "longhaul.report.statistics"
+
+local best = {}
+
+-- What learns nothing has one value for every seed of the other.
+local function constant(value)
+  return setmetatable({}, { __index = function() return value end })
+end
+
+-- The differences of two candidates over the seeds that both have.
+local function differences(a, b)
+  if a.constant then a, b = b, a end
+  return statistics.paired(a.by_seed, b.constant and constant(b.constant) or b.by_seed)
+end
+
+local function mark_ties(candidates, first)
+  local others, from_first = {}, {}
+  for _, candidate in ipairs(candidates) do
+    if candidate ~= first then
+      others[#others + 1], from_first[#from_first + 1] = candidate, differences(candidate, first)
+    end
+  end
+  local apart = statistics.told_apart(from_first)
+  for i, other in ipairs(others) do other.cell.tie = not apart[i] end
+end
+
+--- Marks cells of a column as `best` or as a `tie`, false where a test tells them from the best. `candidates`: what may
+--- be the best, { cell =, value =, by_seed = its values by seed, constant = its one value if it learns nothing } each;
+--- `better`: "min" or "max"; `seeds`: the most that a row has, nil where a row's seeds share a value. Of fewer seeds
+--- than tests need, all that have the best value are the best.
+function best.mark(candidates, better, seeds)
+  local sign, first = better == "max" and -1 or 1, nil
+  for _, candidate in ipairs(candidates) do
+    if not first or sign * candidate.value < sign * first.value then first = candidate end
+  end
+  if not first then return end
+  first.cell.best = true
+  if seeds and seeds >= statistics.fewest_seeds then return mark_ties(candidates, first) end
+  for _, candidate in ipairs(candidates) do candidate.cell.best = candidate.value == first.value end
+end
+
+--- What the mark of a tie means.
+best.meaning = ("not told from it by paired t tests over seeds, two-sided, of all rows of the column at a false "
+  .. "discovery rate of %.2f"):format(statistics.level)
+
+--- The text of a cell with the mark of a tie, where it is one.
+function best.text(cell, text) return cell.tie and "≈ " .. text or text end
+
+return best
