@@ -11,6 +11,9 @@ local views = require "longhaul.report.views"
 
 local claims = {}
 
+-- What verdicts on claims of one's own have besides: the name of the experiment that makes them.
+local more_columns = { "script" }
+
 claims.columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale",
   "seeds", "note", "strict", "direction", "margin", "standard_error", "p_value", "lacking", "kind",
   "published", "predicate_source", "scale_changes", "data", "device", "sentence" }
@@ -161,22 +164,28 @@ function claims.judge_all(experiment, settings)
   local source, printed, records = evidence.measured(settings), evidence.printed(), {}
   for i, claim in ipairs(experiment.claims) do
     records[i] = claims.judge(claim, settings, source, printed)
+    local is_own = not published.claims(records[i].paper)[claim[1]]
+    records[i].script = is_own and experiment.name or nil
   end
   return records, any_runs(experiment, source)
 end
 
 -- ---- the file ----
 
--- Two scripts may call claims of their own alike.
+-- Two scripts may call claims of their own alike, also over cells of one experiment.
 local function key_of(record)
-  return table.concat({ totals.maker(record), record.claim, record.scale, record.device }, "\n")
+  return table.concat({ totals.maker(record), record.claim, record.scale, record.device, record.script or "" }, "\n")
 end
+
+-- The key that a record had before scripts were told apart.
+local function old_key_of(record) return key_of(setmetatable({ script = "" }, { __index = record })) end
 
 -- Those of a file without devices are by other rules.
 local function merge(path, records)
   local fresh, merged = {}, {}
-  for _, record in ipairs(records) do fresh[key_of(record)] = true end
+  for _, record in ipairs(records) do fresh[key_of(record)], fresh[old_key_of(record)] = true, true end
   for _, old in ipairs(core.exists(path) and (csv.read(path)) or {}) do
+    if old.script == "" then old.script = nil end
     if old.device and not fresh[key_of(old)] then merged[#merged + 1] = old end
   end
   table.move(records, 1, #records, #merged + 1, merged)
@@ -185,10 +194,11 @@ local function merge(path, records)
 end
 
 --- Records verdicts in claims.csv and totals.csv of a folder, in place of older ones of the same claim,
---- scale and device; gives the paths. Who shares the folder with others holds its lock.
+--- scale, device and, where the claim is a script's own, script; gives the paths. Who shares the folder with others holds its lock.
 function claims.write(folder, records)
   local path = folder .. "/claims.csv"
-  csv.write(path, claims.columns, merge(path, records))
+  local merged = merge(path, records)
+  csv.write(path, views.columns(claims.columns, more_columns, merged), merged)
   return { path, totals.write(folder) }
 end
 

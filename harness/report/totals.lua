@@ -94,7 +94,7 @@ function totals.best(records, scales, called)
   for i, scale in ipairs(scales) do rank[scale] = #scales - i end
   local function value(record) return weight(record) * #scales + rank[record.scale] end
   for _, record in ipairs(records) do
-    local key = totals.maker(record) .. "\n" .. record.claim .. "\n" .. record.device
+    local key = table.concat({ totals.maker(record), record.claim, record.device, record.script or "" }, "\n")
     if rank[record.scale] then
       if not best[key] then order[#order + 1] = key end
       if not best[key] or value(record) > value(best[key]) then best[key] = record end
