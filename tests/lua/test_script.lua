@@ -150,6 +150,7 @@ local mistakes = {
   { "bench:table { name = 'Timings', columns = { 'mse' } }", "table: 'Timings' is what the program" },
   { "bench:fit { name = 'curves', group = 'a', " .. fitted .. " }", "fit: 'curves' is what the program" },
   { "bench:table { name = '../mine/runs', columns = { 'mse' } }", "a table's name begins with a letter" },
+  { "bench:plot { 'bars', y = 'mse', name = 'bars-only' }", "'bars-only' ends as the charts of --only do" },
   { "bench:table { name = 'best.small-cuda', columns = { 'mse' } }", "'best.small-cuda' ends as the views of a scale" },
   { "bench:table { columns = { 'mse' } }:table { columns = { 'mse' } }", "an earlier table is called 'table'" },
   { "bench:table { name = 'x', columns = { 'mse' } }:fit { name = 'X', group = 'a', " .. fitted .. " }",

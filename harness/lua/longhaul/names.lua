@@ -40,6 +40,9 @@ local function key_of(view)
   return (view.thing == "plot" and "plot " or "table ") .. view.name:lower()
 end
 
+-- "pareto-only": what `plot --only` calls the chart "pareto" of some rows.
+local function is_of_only(view) return view.thing == "plot" and view.name:lower():find "%-only$" ~= nil end
+
 -- Every experiment has a chart of its losses.
 local function is_loss(view)
   return view.thing == "plot" and view.kind ~= "loss" and view.name:lower() == "loss"
@@ -56,6 +59,9 @@ local function refusal_of(view, earlier)
   end
   if is_of_scale(view.name) then
     return ("'%s' ends as the views of a scale do: give it another name"):format(view.name)
+  end
+  if is_of_only(view) then
+    return ("'%s' ends as the charts of --only do: give it another name"):format(view.name)
   end
   local before = earlier[key_of(view)]
   return before and ("an earlier %s is called '%s', and its file would be this one's: give one a name"):format(
