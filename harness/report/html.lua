@@ -113,8 +113,8 @@ local function questions(made)
   return "<ul>" .. table.concat(lines, "\n") .. "</ul>"
 end
 
-local function comparison_section(folder, experiments)
-  local all = comparison.read(folder)
+-- `all`: what comparison.read gives of the folder.
+local function comparison_section(all, experiments)
   local parts = { '<h2 id="comparison">The comparison</h2>' }
   if not all[1] then
     return parts[1] .. "\n" .. note(comparison_markup.nothing) .. "\n" .. questions()
@@ -195,15 +195,17 @@ end
 
 -- ---- the page ----
 
-local function links(experiments, claims)
-  local list = { '<a href="#comparison">comparison</a>' }
-  if claims ~= "" then list[2] = '<a href="#claims">claims</a>' end
+local function links(experiments, claims, is_compared)
+  local list, compared = {}, '<a href="#comparison">comparison</a>'
+  if is_compared then list[1] = compared end
+  if claims ~= "" then list[#list + 1] = '<a href="#claims">claims</a>' end
   for _, made in ipairs(experiments) do
     local is_bare = #made.tables == 0 and #made.charts == 0 -- trials, say: a line of what was run
     if not is_bare then
       list[#list + 1] = ('<a href="#%s">%s</a>'):format(escape(made.name), escape(made.name))
     end
   end
+  if not is_compared then list[#list + 1] = compared end
   return '<nav aria-label="sections">' .. table.concat(list, " · ") .. "</nav>"
 end
 
@@ -224,16 +226,21 @@ local function empty_folders(experiments)
     table.concat(names, ", "))) or ""
 end
 
---- Writes the page over a folder of results to `path` (default: report.html in it), and gives it.
+--- Writes the page over a folder of results to `path` (default: report.html in it), and gives it. It begins with the
+--- comparison; where nothing was compared, with what was run.
 function html.write(folder, path)
   path = path or folder .. "/report.html"
   local experiments, claims = experiments_in(folder), claims_markup.html(folder)
-  local parts = { head(), links(experiments, claims), comparison_section(folder, experiments), claims,
+  local compared = comparison.read(folder)
+  local is_compared = #compared > 0
+  local comparison_part = comparison_section(compared, experiments)
+  local parts = { head(), links(experiments, claims, is_compared), is_compared and comparison_part or "", claims,
     overview(experiments) }
   for _, made in ipairs(experiments) do
     if not made.empty then parts[#parts + 1] = section(made) end
   end
   parts[#parts + 1] = empty_folders(experiments)
+  if not is_compared then parts[#parts + 1] = comparison_part end
   if #experiments == 0 then
     parts[#parts + 1] = "<p>Nothing has been run yet: <code>longhaul run SCRIPT.lua</code>.</p>"
   end

@@ -106,6 +106,33 @@ t.test("where rows have different numbers of seeds, tables, charts and the page 
   t.contains(page, "<td>1 to 3</td>")
 end)
 
+-- Where these first stand on the page of a folder; fails where one does not.
+local function places(page, texts)
+  local list = {}
+  for i, text in ipairs(texts) do
+    list[i] = page:find(text, 1, true)
+    t.check(list[i], text)
+  end
+  return list
+end
+
+t.test("the page begins with what was run where nothing was compared", function()
+  local own, compared = folder .. "/own", folder .. "/compared"
+  local bench, other = bench_of("mine", { "a" }), bench_of("compare-language", { "a" })
+  for place, at in pairs { [own] = bench, [compared] = other } do
+    core.make_folder(place)
+    runs.put(place, at, { label = "a", seed = 1, bits_per_byte = 2, data = "d" })
+  end
+  other:table { columns = { "bits_per_byte" } }
+  table_files.write(tables.build(other, other.tables[1],
+    results.of(other, { results = compared, scale = "small", device = "cpu" })), compared .. "/compare-language")
+  local first, mine, later = table.unpack(places(core.read_file(html.write(own)),
+    { '<h2 id="runs">', '<h2 id="mine">', '<h2 id="comparison">' }))
+  t.check(first < mine and mine < later)
+  later, first = table.unpack(places(core.read_file(html.write(compared)), { '<h2 id="comparison">', '<h2 id="runs">' }))
+  t.check(later < first)
+end)
+
 t.test("as many seeds everywhere are one number, and few of many rows are named", function()
   local even = seeded("even", { a = 2, b = 2 })
   t.contains(tables.notes(tables.build(even, even.tables[1], results.of(even, settings)))[1],
