@@ -1,4 +1,4 @@
--- Loss curves: the training loss of every row over the steps, the mean over its seeds. It is
+-- Loss curves: the training loss of every row over the steps, the mean over its seeds in a band of them. It is
 -- drawn unasked (chart.lua).
 local core = require "longhaul.core"
 local curves = require "longhaul.report.curves"
@@ -6,11 +6,12 @@ local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
 
 local loss = {
-  says = "a column of the curves over the steps, or over what they cost, one curve per row, the mean over its seeds",
+  says = "a column of the curves over the steps, or over what they cost, one curve per row, the mean over its seeds in a "
+    .. "band from the least to the most of them",
   fields = {
-    { "y", "string", "a column of the curves; default: the training loss" },
-    { "x", "string", "what they run over: step (default), seconds (steps at the time that one takes "
-      .. "on the idle machine) or flops" },
+    { "y", "string or table", "a column of the curves; default: the training loss; { name, log = true } is logarithmic" },
+    { "x", "string or table", "what they run over: step (default), seconds (steps at the time that one takes "
+      .. "on the idle machine) or flops, which two are logarithmic; { name, log = true or false } says it" },
   },
 }
 
@@ -26,12 +27,22 @@ local function column_refusal(name)
   return ("field 'y': no column '%s' in a curve%s"):format(name, core.did_you_mean(name, names))
 end
 
+-- What a plot runs over, and whether logarithmically: rows differ in cost by factors.
+local function over_of(plot)
+  local name, log = parts.axis(plot.x)
+  local is_said = type(plot.x) == "table" and plot.x.log ~= nil
+  name = name or "step"
+  return name, is_said and log or not is_said and name ~= "step"
+end
+
 -- The training loss over the steps is drawn unasked, and called "loss".
 function loss.check(plot)
-  if plot.x ~= nil and not curves.titles[plot.x] then
-    return ("a loss runs over step, seconds or flops, not '%s'"):format(tostring(plot.x))
+  local over, y = over_of(plot), parts.axis(plot.y)
+  if not curves.titles[over] then
+    return ("a loss runs over step, seconds or flops, not '%s'"):format(tostring(over))
   end
-  local refusal = column_refusal(plot.y)
+  if plot.y ~= nil and y == nil then return "field 'y' begins with the name of a column" end
+  local refusal = column_refusal(y)
   if refusal then return refusal end
   local is_own = (plot.x or "step") ~= "step" or plot.y ~= nil
   return is_own and (plot.name or "loss") == "loss" and "a loss of its own needs a name of its own"
@@ -47,40 +58,66 @@ local function last_step(seeds)
   return last
 end
 
--- Mean over seeds at each step, then over a short window so that curves can be told apart.
-local function mean_curve(view, row, seeds, over)
-  local sums, steps, curve = {}, {}, {}
-  local unit = curves.per_step(view.results, row, seeds, over)
-  if not unit then return curve end
+-- By step the mean, the least and the most over the seeds.
+local function spread_by_step(seeds)
+  local by_step = {}
   for _, seed in ipairs(seeds) do
     for _, point in ipairs(seed) do
-      local entry = sums[point.step] or { 0, 0 }
-      sums[point.step] = { entry[1] + point.value, entry[2] + 1 }
+      local entry = by_step[point.step] or { sum = 0, count = 0, low = math.huge, high = -math.huge }
+      entry.sum, entry.count = entry.sum + point.value, entry.count + 1
+      entry.low, entry.high = math.min(entry.low, point.value), math.max(entry.high, point.value)
+      by_step[point.step] = entry
     end
   end
-  local last = last_step(seeds)
-  for step in pairs(sums) do
+  for step, entry in pairs(by_step) do by_step[step] = { entry.sum / entry.count, entry.low, entry.high } end
+  return by_step
+end
+
+-- The means of a point's numbers and of those of its neighbours within a window, so that curves can be told apart.
+local function smoothed(points, i, window)
+  local sums, first, last = { 0, 0, 0 }, math.max(1, i - window), math.min(#points, i + window)
+  for k = first, last do
+    for n = 1, 3 do sums[n] = sums[n] + points[k][n] / (last - first + 1) end
+  end
+  return table.unpack(sums)
+end
+
+-- { x, mean, low, high } by step, over a short window.
+local function mean_curve(view, row, seeds, over)
+  local steps, points, curve = {}, {}, {}
+  local unit = curves.per_step(view.results, row, seeds, over)
+  if not unit then return curve end
+  local by_step, last = spread_by_step(seeds), last_step(seeds)
+  for step in pairs(by_step) do
     if step <= last then steps[#steps + 1] = step end
   end
   table.sort(steps)
+  for i, step in ipairs(steps) do points[i] = by_step[step] end
   local window = math.max(0, #steps // 50)
-  for i, step in ipairs(steps) do
-    local total, count = 0, 0
-    for k = math.max(1, i - window), math.min(#steps, i + window) do
-      total, count = total + sums[steps[k]][1] / sums[steps[k]][2], count + 1
-    end
-    curve[i] = { step * unit, total / count, n = 2 }
-  end
+  for i, step in ipairs(steps) do curve[i] = { step * unit, smoothed(points, i, window) } end
   return curve
 end
 
--- The steep beginning would press everything else flat: the axis ends where a tenth is done.
-local function shown_range(lines)
+-- Those points that logarithmic axes have a place for; a band that has none ends at the mean.
+local function with_place(curve, x_log, y_log)
+  local kept = {}
+  for _, point in ipairs(curve) do
+    if parts.has_place(point[1], x_log) and parts.has_place(point[2], y_log) then
+      if not parts.has_place(point[3], y_log) then point[3] = point[2] end
+      kept[#kept + 1] = point
+    end
+  end
+  return kept
+end
+
+-- The steep beginning would press everything else flat: the axis ends where a tenth is done. A logarithmic one shows all.
+local function shown_axis(lines, log)
+  if log then return { log = true, room = 0.05 } end
   local low, high = math.huge, -math.huge
   for _, curve in ipairs(lines) do
     for i, point in ipairs(curve) do
-      low = math.min(low, point[2])
-      if i > #curve // 10 then high = math.max(high, point[2]) end
+      low = math.min(low, point[3])
+      if i > #curve // 10 then high = math.max(high, point[4]) end
     end
   end
   local room = math.max(0.02 * (high - low), 1e-3)
@@ -94,30 +131,36 @@ local function seeds_of(view, row, y)
   return curves.training_loss(view.store, group)
 end
 
-function loss.metrics(plot) return plot.x == "seconds" and { "step_time_ms" } or {} end
+function loss.metrics(plot) return over_of(plot) == "seconds" and { "step_time_ms" } or {} end
 
 -- What runs without a curve over `x` lack.
 function loss.shows(plot)
-  if plot.x == "seconds" then return "step_time_ms of an idle machine" end
-  if not plot.y then return "loss" end
-  return plot.y .. (plot.y:find "^valid" and " along their curves, which train { evaluate_every = N } gives" or "")
+  local y = parts.axis(plot.y)
+  if over_of(plot) == "seconds" then return "step_time_ms of an idle machine" end
+  if not y then return "loss" end
+  return y .. (y:find "^valid" and " along their curves, which train { evaluate_every = N } gives" or "")
 end
 
 function loss.draw(view, plot, dataset)
-  local lines, names, unit, over = {}, {}, nil, plot.x or "step"
+  local over, x_log = over_of(plot)
+  local y, y_log = parts.axis(plot.y)
+  local lines, names, unit, most_seeds = {}, {}, nil, 0
   for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
-    local seeds, own_unit = seeds_of(view, row, plot.y)
-    local curve = mean_curve(view, row, seeds, over)
+    local seeds, own_unit = seeds_of(view, row, y)
+    local curve = with_place(mean_curve(view, row, seeds, over), x_log, y_log)
     if #curve > 1 then
       lines[#lines + 1], unit = curve, unit or own_unit
       names[#names + 1] = row.label
+      most_seeds = math.max(most_seeds, #seeds)
     end
   end
   if #lines == 0 then return nil end
-  local what = plot.y and unit or "training loss"
+  local what = y and unit or "training loss"
   local made = parts.new("lines", parts.title(view, plot, what, dataset), curves.titles[over], unit)
-  local x = { room = 0, log = over ~= "step" } -- rows differ in cost by factors
-  parts.add_curves(made, lines, names, { x = x, y = shown_range(lines) })
+  local has_band = most_seeds > 1
+  parts.add_curves(made, lines, names, { band = has_band, x = { room = 0, log = x_log },
+    y = shown_axis(lines, y_log) })
+  if has_band then made.x_title = made.x_title .. " (band: from the least to the most of the seeds)" end
   return made
 end
 
