@@ -18,7 +18,7 @@ local rooms = {
   { "Use", { "README.md", "longhaul" }, { "docs/tutorial.md", "Tutorial" },
     { "docs/howto.md", "How do I" }, { "docs/coming-from.md", "Coming from" },
     { "docs/lua.md", "Scripts and their API" }, { "docs/weights.md", "Weights" },
-    { "docs/cluster.md", "Clusters" } },
+    { "docs/cluster.md", "Clusters" }, { "docs/building.md", "Building" } },
   { "Look up", { "reference/commands.html", "Commands" }, { "reference/models.html", "Models" },
     { "reference/tasks.html", "Tasks" }, { "reference/training.html", "Training" },
     { "reference/metrics.html", "Metrics" }, { "reference/charts.html", "Kinds of charts" } },

@@ -1,4 +1,4 @@
--- The comparison (comparison.lua) as tables: HTML for the report, Markdown for the README.
+-- The comparison (comparison.lua) as tables: HTML for the report, Markdown for docs/findings.md.
 local best = require "longhaul.report.best"
 local comparison = require "longhaul.report.comparison"
 local metrics = require "longhaul.run.metrics"

@@ -1,5 +1,5 @@
 -- How many claims hold: the verdicts of claims.csv counted by paper, for the terminal, the report
--- and the README.
+-- and docs/claims.md.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local statistics = require "longhaul.report.statistics"

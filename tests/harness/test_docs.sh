@@ -27,7 +27,7 @@ while read -r kind; do
 done <"$scratch/kinds"
 # Every figure in the documents, and the overviews of the reference runs, are what the committed tables say.
 succeeds "figures in documents" "as the tables say" "$LONGHAUL_BIN" lua scripts/figures-in-docs.lua
-succeeds "a difference says what ± is" "| data | Rec:fixed:skip minus Slide:13L, ± standard error | seeds |" cat README.md
+succeeds "a difference says what ± is" "| data | Rec:fixed:skip minus Slide:13L, ± standard error | seeds |" cat docs/findings.md
 copy=$scratch/copy
 mkdir -p "$copy/results"
 cp -r README.md docs experiments scripts "$copy"
