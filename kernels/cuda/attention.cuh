@@ -17,6 +17,8 @@ typedef struct lh_distances {
     int64_t nearest, span;
 } lh_distances;
 
+/* Those of all sources with positions together, no wider than the spec allows; span 0 where no key
+ * can be seen. */
 static inline lh_distances lh_distances_of(const lh_attention_spec *spec) {
     int64_t nearest = INT64_MAX, farthest = INT64_MIN;
     for (int s = 0; s < spec->source_count; ++s) {
@@ -85,6 +87,7 @@ __device__ static inline int64_t lh_head_offset(const lh_heads &heads, int64_t b
     return batch * heads.batch_stride + head * heads.head_stride + token * heads.token_stride;
 }
 
+/* The head_width elements of a token, which lie side by side. */
 template <typename element = real>
 __device__ static inline element *lh_head_row(const lh_heads &heads, int64_t batch, int64_t head,
                                               int64_t token) {
@@ -105,6 +108,7 @@ __device__ static inline void lh_stage_rows(const lh_heads &heads, int64_t batch
     }
 }
 
+/* a . b of two vectors in memory; one thread sums all of it. */
 template <typename element>
 __device__ static inline real lh_dot(const element *a, const real *b, int64_t width) {
     real sum = 0;
@@ -115,6 +119,7 @@ __device__ static inline real lh_dot(const element *a, const real *b, int64_t wi
 
 /* ---- scores ---- */
 
+/* What multiplies the raw scores of a head (cosine attention learns it); 1 without a table. */
 __device__ static inline real lh_scale_of_head(const lh_attention_spec &spec, int64_t head) {
     return spec.head_scale != NULL ? spec.head_scale[head] : 1;
 }

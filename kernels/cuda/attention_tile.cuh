@@ -73,6 +73,7 @@ __device__ static inline void lh_put_packed(const float4 &x, __nv_bfloat16 *to) 
     *reinterpret_cast<int2 *>(to) = packed;
 }
 
+/* The same as floats that are rounded to tf32. */
 __device__ static inline void lh_put_packed(const float4 &x, float *to) {
     const int4 rounded = {(int)lh_round_tf32(x.x), (int)lh_round_tf32(x.y), (int)lh_round_tf32(x.z),
                           (int)lh_round_tf32(x.w)};
@@ -86,6 +87,7 @@ __device__ static inline void lh_put_run(const element *row, int64_t column, int
     *reinterpret_cast<lh_bf16_run *>(to) = lh_bf16_load(row, column, width, false);
 }
 
+/* The same, rounded to tf32. */
 __device__ static inline void lh_put_run(const real *row, int64_t column, int64_t width,
                                          float *to) {
     LH_UNROLL
@@ -179,6 +181,8 @@ __device__ static inline void lh_stage_runs(const element *first, int64_t stride
     }
 }
 
+/* A block stages rows by the widest loads that their addresses allow; the element in memory is the
+ * template's. Others call lh_stage_tokens. */
 template <typename element, int width, int rows, int threads, typename numbering, typename operand>
 __device__ static inline void lh_stage_elements(const lh_heads &heads, int64_t batch, int64_t head,
                                                 int64_t head_width, const numbering &token_of,
@@ -232,22 +236,27 @@ typedef struct lh_sums {
     lh_mma_sums of[LH_STEP / LH_MMA_COLUMNS];
 } lh_sums;
 
+/* Of the calling thread within its warp. */
 __device__ static inline int lh_lane(void) {
     return (int)(threadIdx.x % LH_WARP);
 }
 
+/* Of a lane's sum number `part` of LH_STEP_PARTS: its row within the 16 x 16 ... */
 __device__ static inline int lh_row_at(int lane, int part) {
     return lh_mma_row(lane, part % LH_MMA_SUMS);
 }
 
+/* ... and its column. */
 __device__ static inline int lh_column_at(int lane, int part) {
     return part / LH_MMA_SUMS * LH_MMA_COLUMNS + lh_mma_column(lane, part % LH_MMA_SUMS);
 }
 
+/* That sum itself. */
 __device__ static inline float &lh_part(lh_sums &sums, int part) {
     return sums.of[part / LH_MMA_SUMS][part % LH_MMA_SUMS];
 }
 
+/* Sets `count` blocks of a lane's sums to 0. */
 template <int count> __device__ static inline void lh_clear_sums(lh_sums (&sums)[count]) {
     LH_UNROLL
     for (int i = 0; i < count; ++i)
@@ -369,6 +378,8 @@ __device__ static inline void lh_put_halves(const float *scratch, int lane, cons
     __syncwarp();
 }
 
+/* A warp calls put(row, column, value) for 16 rows of sums, a row's columns side by side in the
+ * lanes; `scratch` is the warp's own, 16 rows of shape::scratch_pitch floats. */
 template <int width, typename putting>
 __device__ static inline void lh_put_rows(lh_sums (&sums)[width / LH_STEP], float *scratch,
                                           int lane, const putting &put) {
@@ -520,6 +531,7 @@ __device__ static inline bool lh_pair_is_whole(const lh_tile_pair &pair) {
            !pair.chunks;
 }
 
+/* Whether scores of this pair have a relative bias: keys without positions never do. */
 __device__ static inline bool lh_pair_is_biased(const lh_attention_spec &spec,
                                                 const lh_tile_pair &pair) {
     return spec.bias != NULL && !spec.source[pair.source].everywhere;

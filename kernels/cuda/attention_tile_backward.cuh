@@ -50,6 +50,7 @@ __device__ static inline float *lh_scratch_of(operand *rows, int first) {
     return reinterpret_cast<float *>(rows + first * lh_tile_shape<width, operand>::pitch);
 }
 
+/* Of the calling thread; a warp has `stripes` times 16 rows, one warp's after the other's. */
 template <int stripes = 1> __device__ static inline lh_warp_place lh_find_place(void) {
     lh_warp_place place;
     place.lane = (int)(threadIdx.x % LH_WARP);
@@ -214,6 +215,7 @@ typedef struct lh_slope_terms {
     bool plain; /* whole, without a bias and without dropout */
 } lh_slope_terms;
 
+/* For all threads of a block alike: nothing in it depends on the row. */
 __device__ static inline lh_slope_terms lh_slope_terms_of(const lh_attention_spec &spec,
                                                           const lh_tile_pair &pair, int64_t head) {
     const bool whole = lh_pair_is_whole(pair), biased = lh_pair_is_biased(spec, pair);

@@ -55,6 +55,7 @@ __device__ static inline int lh_lane_row(int h, int lane) {
     return lh_row_at(lane, lh_row_part(h, 0));
 }
 
+/* A lane's part of its warp's rows before the first key: maximum -infinity, sums 0. */
 template <int width, int stripes>
 __device__ static inline void lh_begin_rows(lh_warp_rows<width, stripes> *rows) {
     LH_UNROLL
@@ -68,6 +69,7 @@ __device__ static inline void lh_begin_rows(lh_warp_rows<width, stripes> *rows) 
     }
 }
 
+/* The staged queries of a stripe. */
 template <int width, typename operand>
 __device__ static inline const operand *
 lh_queries_of(const lh_forward_memory<width, operand> &memory, const lh_stripe &stripe) {

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/launch.cuh"
 
+/* One element as a real, whatever it is in memory. */
 __device__ static inline real lh_load(const real *x) {
     return *x;
 }
@@ -35,6 +36,7 @@ typedef struct lh_run {
     real at[LH_RUN];
 } lh_run;
 
+/* The same elements as they lie in memory, moved by one instruction. */
 template <typename element> struct __align__(LH_RUN * sizeof(element)) lh_packed_run {
     element at[LH_RUN];
 };
@@ -65,6 +67,7 @@ __device__ static inline lh_run lh_load_run(const element *x, int64_t begin, int
     return run;
 }
 
+/* Stores or adds a run; nothing past the end. */
 template <typename element>
 __device__ static inline void lh_store_run(element *y, int64_t begin, int64_t count, lh_write write,
                                            const lh_run &run) {
@@ -105,6 +108,7 @@ __device__ static inline real lh_load_as(const lh_act &x, int64_t i) {
                               : lh_elements<real>(x)[i];
 }
 
+/* Stores or adds one. */
 __device__ static inline void lh_store_as(const lh_act &y, int64_t i, lh_write write, real value) {
     if (y.dtype == LH_BF16)
         lh_store(lh_elements<__nv_bfloat16>(y) + i, write, value);

@@ -29,6 +29,7 @@ typedef struct lh_cuda_stream {
     int32_t *fault; /* on the device: 0, or 1 + the lh_kernel_id that met bad data */
 } lh_cuda_stream;
 
+/* The launch's stream, with the handle of cuBLAS and the fault word. */
 static inline const lh_cuda_stream *lh_stream_of(const lh_launch *launch) {
     return (const lh_cuda_stream *)launch->stream;
 }
@@ -118,6 +119,7 @@ template <typename element> static size_t lh_take(char **at, int64_t count, elem
 
 /* ---- One thread for each of many ---- */
 
+/* The grid of lh_each, by strides: each index goes to one thread. */
 template <typename work>
 __global__ void __launch_bounds__(LH_THREADS) lh_each_kernel(int64_t count, work body) {
     const int64_t step = (int64_t)gridDim.x * LH_THREADS;
@@ -135,6 +137,7 @@ static inline lh_status lh_each(const lh_launch *launch, int64_t count, work bod
 
 /* ---- Writing ---- */
 
+/* One element; an LH_ADD is no atomic, so that a thread must be the only one that writes it. */
 __device__ static inline void lh_store(real *y, lh_write write, real value) {
     *y = write == LH_ADD ? *y + value : value;
 }

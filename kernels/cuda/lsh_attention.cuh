@@ -11,6 +11,7 @@ typedef struct lh_lsh_view {
     const int32_t *order, *slot, *first; /* [rounds][length] */
 } lh_lsh_view;
 
+/* That of pair = batch row * heads + head; the tables of the spec are [pair][rounds][length]. */
 __device__ static inline lh_lsh_view lh_lsh_view_of(const lh_lsh_attention_spec &spec,
                                                     int64_t pair) {
     const int64_t at = pair * spec.rounds * spec.length;
@@ -22,6 +23,7 @@ __device__ static inline lh_lsh_view lh_lsh_view_of(const lh_lsh_attention_spec 
  * within buckets; in tf32 the widest heads where a block may have the memory. */
 enum { LH_LSH_TILE_ROUNDS = 16 };
 
+/* Whether they take this one. */
 static inline bool lh_lsh_fits_tiles(const lh_lsh_attention_spec &spec) {
     return lh_tiles_have_room(spec.precision, spec.head_width) &&
            spec.rounds <= LH_LSH_TILE_ROUNDS && !spec.any_bucket;

@@ -92,6 +92,7 @@ __device__ static inline void lh_copy_later(void *to, const void *from, bool the
                  : "memory");
 }
 
+/* Waits until what the calling thread asked for is there; others' takes a barrier besides. */
 __device__ static inline void lh_await_copies(void) {
     asm volatile("cp.async.wait_all;" : : : "memory");
 }
@@ -117,16 +118,18 @@ __device__ static inline unsigned lh_pack(real low, real high) {
 #define lh_await_copies      cudasim_await_copies
 #define lh_exp2              exp2f
 
+/* As the instruction packs them: the low one in the low half. */
 static inline unsigned lh_pack(real low, real high) {
     return __float2bfloat16_rn(low).bits | (unsigned)__float2bfloat16_rn(high).bits << 16;
 }
 #endif
 
-/* Of a lane's sums: row and column of number n. */
+/* Of a lane's sum number n: its row ... */
 __device__ static inline int lh_mma_row(int lane, int n) {
     return lane / LH_MMA_LANES + n / 2 * 8;
 }
 
+/* ... and its column. */
 __device__ static inline int lh_mma_column(int lane, int n) {
     return lane % LH_MMA_LANES * 2 + n % 2;
 }
@@ -145,6 +148,7 @@ __device__ static inline const __nv_bfloat16 *lh_row_across(const __nv_bfloat16 
     return block + (lane / 16 * 8 + lane % 8) * pitch + lane / 8 % 2 * 8;
 }
 
+/* Sets a lane's sums of `count` blocks of columns to 0. */
 template <int count> __device__ static inline void lh_clear_sums(lh_mma_sums (&sums)[count]) {
     LH_UNROLL
     for (int i = 0; i < count; ++i) {
@@ -160,6 +164,7 @@ __device__ static inline void lh_load_left(const __nv_bfloat16 *block, int pitch
     lh_load_matrices(left, lh_row_downwards(block, pitch, lane), false);
 }
 
+/* The same in tf32, of two products of 8 columns. */
 __device__ static inline void lh_load_left(const float *block, int pitch, int lane,
                                            lh_mma_left_tf32 &left) {
     LH_UNROLL
@@ -221,6 +226,7 @@ __device__ static inline void lh_multiply_blocks(const lh_mma_left &left, const 
     lh_multiply_add(sums[1], left, right[2], right[3]);
 }
 
+/* The same in tf32, as two products of 8 columns each. */
 __device__ static inline void lh_multiply_blocks(const lh_mma_left_tf32 &left,
                                                  const lh_mma_right_tf32 &right,
                                                  lh_mma_sums (&sums)[2]) {

@@ -80,10 +80,12 @@ typedef struct lh_scan_chunk {
     int64_t state;     /* where the states of its place lie */
 } lh_scan_chunk;
 
+/* Chunks of a batch row and head; the last may be shorter. */
 LH_INLINE int64_t lh_scan_chunks(const lh_decay_scan_spec &spec) {
     return lh_chunk_count(spec.length, LH_SCAN_CHUNK);
 }
 
+/* Chunk `index` of pair = batch row * heads + head; `sums` is [pair][length]. */
 __device__ static inline lh_scan_chunk
 lh_scan_chunk_of(const lh_decay_scan_spec &spec, const double *sums, int64_t pair, int64_t index) {
     const int64_t head = pair % spec.heads, first = index * LH_SCAN_CHUNK;
@@ -112,10 +114,13 @@ __device__ static inline real lh_scan_state(const lh_decay_scan_spec &spec, cons
                                                             : 0;
 }
 
+/* Of a token, 0 past the chunk: b of kernels/cpu/decay_scan.c, what is left there of the state
+ * before the chunk ... */
 __device__ static inline real lh_scan_since_start(const lh_scan_chunk &c, int64_t token) {
     return token < c.count ? expf((real)c.sum[token]) : 0;
 }
 
+/* ... and e, what is left of the token at the end of the chunk. */
 __device__ static inline real lh_scan_to_end(const lh_scan_chunk &c, int64_t token) {
     return token < c.count ? expf((real)(c.sum[c.count - 1] - c.sum[token])) : 0;
 }

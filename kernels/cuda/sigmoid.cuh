@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/launch.cuh"
 
+/* expf(-x) may be infinite, which gives 0 as it should. */
 __device__ static inline real lh_sigmoid(real x) {
     return 1.0f / (1.0f + expf(-x));
 }

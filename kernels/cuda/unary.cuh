@@ -11,6 +11,7 @@
 /* Beyond this the Gaussian weight of GELU is 0 or 1 to every digit, and x^3 is still harmless. */
 #define LH_GELU_FAR 40.0f
 
+/* x within the bounds beyond which GELU is 0 or x. */
 __device__ static inline real lh_gelu_clamp(real x) {
     const real low = x < -LH_GELU_FAR ? -LH_GELU_FAR : x;
     return low > LH_GELU_FAR ? LH_GELU_FAR : low;
@@ -21,17 +22,20 @@ __device__ static inline real lh_gelu_weight(real x) {
     return lh_sigmoid(2.0f * LH_SQRT_2_OVER_PI * x * (1.0f + LH_GELU_CUBIC * x * x));
 }
 
+/* Derivatives: of GELU by tanh, ... */
 __device__ static inline real lh_gelu_slope(real x) {
     const real near = lh_gelu_clamp(x), weight = lh_gelu_weight(near);
     const real inner = LH_SQRT_2_OVER_PI * (1.0f + 3.0f * LH_GELU_CUBIC * near * near);
     return weight + 2.0f * near * weight * (1.0f - weight) * inner;
 }
 
+/* ... of GELU by the error function, ... */
 __device__ static inline real lh_gelu_exact_slope(real x) {
     const real near = lh_gelu_clamp(x), weight = 0.5f * erfcf(-near * LH_SQRT_HALF);
     return weight + near * LH_SQRT_1_OVER_2PI * expf(-0.5f * near * near);
 }
 
+/* ... and of x sigmoid(x). */
 __device__ static inline real lh_silu_slope(real x) {
     const real weight = lh_sigmoid(x);
     return weight * (1.0f + x * (1.0f - weight));

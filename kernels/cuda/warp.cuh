@@ -7,6 +7,7 @@
 
 enum { LH_WARPS = LH_THREADS / LH_WARP };
 
+/* The sum of the lanes' numbers; all lanes of the warp call it together, as lh_warp_max. */
 template <typename number> __device__ static inline number lh_warp_sum(number x) {
     for (int bits = LH_WARP / 2; bits > 0; bits /= 2)
         x += __shfl_xor_sync(0xffffffffu, x, bits);
@@ -24,12 +25,14 @@ __device__ static inline real lh_larger(real a, real b) {
 #endif
 }
 
+/* The greatest of them, or not a number if one is. */
 __device__ static inline real lh_warp_max(real x) {
     for (int bits = LH_WARP / 2; bits > 0; bits /= 2)
         x = lh_larger(x, __shfl_xor_sync(0xffffffffu, x, bits));
     return x;
 }
 
+/* The grid of lh_each_row, by strides: each row goes to one warp. */
 template <typename work>
 __global__ void __launch_bounds__(LH_THREADS) lh_each_row_kernel(int64_t rows, work body) {
     const int lane = (int)(threadIdx.x % LH_WARP);

@@ -1,7 +1,8 @@
 -- Every public prototype has a comment directly above it, or behind it on its line. Prototypes
 -- without an empty line between them (retain and release, say) share one, and an accessor, whose
--- only argument is a const object, is explained by its name. Every file begins with a comment that
--- says what it is for.
+-- only argument is a const object, is explained by its name. In the headers of CUDA kernels, which
+-- have no prototypes, functions have one where they are defined; overloads share that of the first.
+-- Every file begins with a comment that says what it is for.
 local tree = dofile "tests/lint/tree.lua"
 
 -- Takes `/* ... */` out of the text but leaves a mark, so that lines keep their numbers.
@@ -36,6 +37,34 @@ for _, path in ipairs(tree.files("h", "kernels harness models datasets")) do
     elseif kind == "prototype" and not documented then
       tree.offence(path, number, "%s has no comment above it", line:match("(lh_[%w_]+)%("))
     end
+  end
+end
+
+-- The name of a function that begins at the margin of a .cuh file.
+local function defined_in(line, next_line)
+  local head = line:find "^static inline" or line:find "^__device__" or line:find "^__global__"
+    or line:find "^template <[^(]*> __device__" or line:find "^LH_INLINE"
+  return head and (line .. " " .. next_line):match "(lh_[%w_]+)%("
+end
+
+-- What stands above a function, its template and the #ifdef that chooses it.
+local function above(lines, number)
+  repeat
+    number = number - 1
+    local line = lines[number] or ""
+    local ends = line == "" or line:find "^}" or line:find "%*/$"
+  until ends
+  return lines[number] or ""
+end
+
+for _, path in ipairs(tree.files("cuh", "kernels/cuda")) do
+  local lines, seen = tree.lines(path), {}
+  for number, line in ipairs(lines) do
+    local name = defined_in(line, lines[number + 1] or "")
+    if name and not seen[name] and not above(lines, number):find "%*/$" then
+      tree.offence(path, number, "%s has no comment above it", name)
+    end
+    if name then seen[name] = true end
   end
 end
 
