@@ -103,9 +103,7 @@ endif
 endif
 cuda_home := $(patsubst %/bin/nvcc,%,$(NVCC_PATH))
 nccl := $(if $(filter 1,$(cuda)),$(filter yes,$(NCCL_FOUND)))
-# the toolkit's own folder, and that of conda and of pip's wheels
-cuda_libraries := $(if $(filter 1,$(cuda)),$(foreach folder,lib64 lib,-L$(cuda_home)/$(folder) \
-    -Wl$(comma)-rpath$(comma)$(cuda_home)/$(folder)) $(if $(nccl),-lnccl) -lcublas -lcudart)
+cuda_libraries := $(if $(filter 1,$(cuda)),$(if $(nccl),$(foreach folder,lib64 lib,-L$(cuda_home)/$(folder)) -lnccl) $(CUDA_LDLIBS))
 ifeq ($(cuda),sim)
 CPU_ISAS := scalar# what is tested there is not the CPU
 endif
@@ -136,7 +134,7 @@ cppflags := -I. -D_POSIX_C_SOURCE=200809L $(if $(filter double,$(REAL)),-DLH_REA
 both := -g $(optimize) $(maths) $(OPENMP_FLAGS) $(instrument) -MMD -MP
 cflags := -std=c11 $(both) $(warnings) $(warnings_c) $(if $(WERROR),-include tests/lint/banned.h) $(CFLAGS)
 cxxflags := -std=c++17 $(both) $(warnings) $(CXXFLAGS)
-nvccflags := -std=c++17 -O3 --extended-lambda -lineinfo -I. -MMD -MP -ccbin $(CXX) \
+nvccflags := -std=c++17 -O3 --extended-lambda -lineinfo -I. $(CUDA_CPPFLAGS) -MMD -MP -ccbin $(CXX) \
     $(foreach number,$(CUDA_ARCHITECTURES),-gencode arch=compute_$(number)$(comma)code=sm_$(number)) \
     $(foreach number,$(lastword $(CUDA_ARCHITECTURES)),-gencode arch=compute_$(number)$(comma)code=compute_$(number)) \
     -Xcompiler -Wall$(comma)-Wextra$(comma)-Wshadow$(if $(WERROR),$(comma)-Werror -Werror all-warnings) $(NVCCFLAGS)
@@ -285,6 +283,7 @@ scripts = $(call tests_named,$(1)_*.lua) $(call tests_named,$(1)_*.sh)
 programs_of = $(patsubst %.c,$(B)/%,$(1))
 objects_of = $(patsubst %.c,$(B)/%.o,$(1))
 conformance := $(if $(conformance_sources),$(B)/tests/kernels/conformance)
+matrix_rate := $(B)/tests/gpu/matrix_rate
 race := $(if $(races),$(B)/tests/cudasim/race)
 simulator_tests := $(if $(filter sim,$(cuda)),$(patsubst %.cu,$(B)/%,$(wildcard tests/cudasim/test_*.cu)))
 # The instruction sets differ in nothing but flags of the compiler: what one reads out of bounds they
@@ -312,7 +311,8 @@ $(race): %: %.o $(simulator_sources:%.cc=$(B)/%.o)
 fuzz_main := $(if $(filter yes,$(FUZZER_FOUND)),,$(B)/tests/fuzz/replay.o)
 $(fuzzers): LDFLAGS += $(if $(fuzz_main),,-fsanitize=fuzzer)
 $(fuzzers): %: %.o $(B)/tests/fuzz/scratch.o $(fuzz_main) $(library)
-$(call programs_of,$(single_sources)) $(conformance) $(simulator_tests) $(race) $(fuzzers):
+$(matrix_rate): $(B)/tests/gpu/matrix_rate.o
+$(call programs_of,$(single_sources)) $(conformance) $(simulator_tests) $(race) $(matrix_rate) $(fuzzers):
 	$(call say,LINK,$@)
 	$(Q)$(link)
 

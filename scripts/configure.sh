@@ -321,10 +321,48 @@ probe_programs() {
     program curl "${CURL:-}" curl curl "no download of public corpora"
 }
 
-# nvcc with the libraries beside it; whether they are used is the Makefile's CUDA=.
+# Flags that link a library of CUDA's by its file: that of the toolkit in folder $2, of a distribution, or of pip's
+# wheels, which have no file for the linker's -l.
+cuda_library() {
+    local file folder wheels
+    wheels=$(python3 -c 'import nvidia; print(*nvidia.__path__)' 2>/dev/null)
+    for file in $(compgen -G "$2/lib*/lib$1.so") $(compgen -G "$2/lib/*/lib$1.so") \
+        $(compgen -G "${wheels:-/nowhere}/*/lib/lib$1.so.[0-9]*"); do
+        folder=${file%/*}
+        echo "-L$folder -Wl,-rpath,$folder -l:${file##*/}"
+        return
+    done
+    return 1
+}
+
+# Sets nvcc to $1 where it can be used, else `why` to what it lacks.
+try_nvcc() {
+    local home=${1%/bin/nvcc} library flags= headers
+    release=$("$1" --version 2>/dev/null | grep -o 'release [0-9.]*') || return
+    release=${release#release }
+    if [ "${release%%.*}" -lt 12 ]; then
+        why="$1 is release $release, and CUDA 12 or later is needed"
+        return
+    fi
+    for library in cublas cudart; do
+        if ! flags+=" $(cuda_library $library "$home")"; then
+            why="no lib$library.so in lib*/ and lib/*/ of $home, nor lib$library.so.* in nvidia/*/lib/ of python3"
+            return
+        fi
+    done
+    nvcc=$1
+    cuda_ldlibs=$flags
+    headers=${flags# -L}
+    headers=${headers%% *}/../include # of a wheel
+    if [ ! -e "$home/include/cublas_v2.h" ] && [ -e "$headers/cublas_v2.h" ]; then cuda_cppflags=" -I$headers"; fi
+}
+
+# nvcc and cuBLAS; whether they are used is the Makefile's CUDA=.
 probe_cuda() {
-    local wanted=${NVCC:-} candidate release=
+    local wanted=${NVCC:-} candidate release= why="no nvcc"
     nvcc=
+    cuda_ldlibs=
+    cuda_cppflags=
     gpu=no
     case $wanted in
     no | 0)
@@ -334,22 +372,16 @@ probe_cuda() {
     esac
     for candidate in ${wanted:-nvcc /usr/local/cuda/bin/nvcc}; do
         candidate=$(command -v "$candidate") || continue
-        candidate=$(realpath "$candidate")
-        release=$("$candidate" --version 2>/dev/null | grep -o 'release [0-9.]*') || continue
-        # the toolkit's own folders, or a distribution's
-        if compgen -G "${candidate%/bin/nvcc}/lib*/libcublas.so" >/dev/null ||
-            compgen -G "${candidate%/bin/nvcc}/lib/*/libcublas.so" >/dev/null; then
-            nvcc=$candidate
-            break
-        fi
+        try_nvcc "$(realpath "$candidate")"
+        if [ -n "$nvcc" ]; then break; fi
     done
     if [ -e /dev/nvidia0 ]; then gpu=yes; fi
     if [ -z "$nvcc" ]; then
-        found "✗" CUDA "no nvcc with cuBLAS; without it: kernels on the CPU only"
+        found "✗" CUDA "$why; without it: kernels on the CPU only"
     elif [ $gpu = yes ]; then
-        found "✓" CUDA "nvcc $release, and a GPU"
+        found "✓" CUDA "nvcc release $release, and a GPU"
     else
-        found "✓" CUDA "nvcc $release, no GPU: built on demand (make CUDA=1)"
+        found "✓" CUDA "nvcc release $release, no GPU: built on demand (make CUDA=1)"
     fi
 }
 
@@ -423,6 +455,8 @@ FUZZER_FOUND = $fuzzer
 MPI_FOUND = $mpi
 NCCL_FOUND = $nccl
 NVCC_PATH = $nvcc
+CUDA_CPPFLAGS =$cuda_cppflags
+CUDA_LDLIBS =$cuda_ldlibs
 GPU_FOUND = $gpu
 MISSING_PACKAGES =$missing
 MAKE

@@ -25,14 +25,32 @@ succeeds "takes flags as given" "as given: -lblas_of_mine" \
 succeeds "and passes them on" "-lblas_of_mine" cat "$scratch/given.mk"
 
 # A toolkit as conda or pip lay it out, with libraries in lib/ alone, is found and linked with.
-mkdir -p "$scratch/toolkit/bin" "$scratch/toolkit/lib"
-printf '#!/bin/sh\necho "release 13.0"\n' >"$scratch/toolkit/bin/nvcc"
-chmod +x "$scratch/toolkit/bin/nvcc"
-: >"$scratch/toolkit/lib/libcublas.so"
-succeeds "finds CUDA libraries in lib/" "nvcc release 13.0" env MPI=no NVCC="$scratch/toolkit/bin/nvcc" \
-    $configure "$scratch/cuda.mk"
-succeeds "with which the program is linked" "-L$(realpath "$scratch")/toolkit/lib " \
+toolkit=$(realpath "$scratch")/toolkit
+mkdir -p "$toolkit/bin" "$toolkit/lib" "$scratch/wheel"
+nvcc_of() { printf '#!/bin/sh\necho "release %s"\n' "$1" >"$toolkit/bin/nvcc" && chmod +x "$toolkit/bin/nvcc"; }
+with_toolkit() { env MPI=no NVCC="$toolkit/bin/nvcc" "$@"; }
+link_line() {
     make -n -o "$scratch/cuda.mk" config="$scratch/cuda.mk" O="$scratch/build" CUDA=1 "$scratch/build/longhaul"
+}
+nvcc_of 13.0
+succeeds "what an nvcc lacks is named, and where" "no libcublas.so in lib*/ and lib/*/ of $toolkit, nor libcublas.so.*" \
+    with_toolkit $configure "$scratch/cuda.mk"
+touch "$toolkit/lib/libcublas.so" "$toolkit/lib/libcudart.so"
+succeeds "finds CUDA libraries in lib/" "nvcc release 13.0" with_toolkit $configure "$scratch/cuda.mk"
+succeeds "with which the program is linked" "-L$toolkit/lib " link_line
+nvcc_of 11.8
+succeeds "CUDA 11 is not taken" "$toolkit/bin/nvcc is release 11.8, and CUDA 12 or later is needed" \
+    with_toolkit $configure "$scratch/cuda.mk"
+# pip's wheel of cuBLAS has one file name and its own headers.
+nvcc_of 13.0
+rm "$toolkit/lib/libcublas.so"
+wheel=$(realpath "$scratch/wheel")
+mkdir -p "$wheel/nvidia/cu13/lib" "$wheel/nvidia/cu13/include"
+touch "$wheel/nvidia/cu13/lib/libcublas.so.13" "$wheel/nvidia/cu13/include/cublas_v2.h"
+PYTHONPATH=$wheel succeeds "finds cuBLAS among python3's wheels" "nvcc release 13.0" \
+    with_toolkit $configure "$scratch/cuda.mk"
+succeeds "by the name of its file" "-Wl,-rpath,$wheel/nvidia/cu13/lib -l:libcublas.so.13" link_line
+succeeds "with its headers" "-I$wheel/nvidia/cu13/lib/../include" link_line
 
 # A machine whose package manager only notes what it was asked; not every user may use it.
 mkdir "$scratch/bin"
