@@ -1,58 +1,98 @@
 #!/usr/bin/env bash
-# What wants a GPU, in two calls of less than ten minutes each, on a machine that may have nothing but
-# CUDA and a compiler:
+# What wants a GPU, in two calls that fit a quarter of an hour of a lent machine, its start included:
 #
-#   scripts/gpu-check.sh correct [FOLDER]   the build, the conformance suite and every model on the
-#                                           card, losses beside the processor's in every precision,
-#                                           kernels and captured steps under compute-sanitizer
-#   scripts/gpu-check.sh speed [FOLDER]     the card's own matrix rates, the paper-size baseline's step
-#                                           with graphs and without, and one peer: PEER=slide or brt,
-#                                           in PyTorch where python3, or what PYTHON names, has it
+#   scripts/gpu-check.sh prepare            where nvcc is and no GPU needs to be: builds for the card into build/gpu,
+#                                           with what it links (from build/deps.tar.gz, which make deps-bundle
+#                                           makes); git ignores both, so both have to be carried there by name
+#   scripts/gpu-check.sh correct [FOLDER]   the conformance suite, every model on the card, and losses beside the
+#                                           processor's in every precision, side by side
+#   scripts/gpu-check.sh speed [FOLDER]     at once after it: the card's own matrix rates, the paper-size baseline's
+#                                           step with graphs and without, and one peer: PEER=slide or brt, in
+#                                           PyTorch where python3, or what PYTHON names, has it; then, in what time
+#                                           is left, captured steps and kernels under compute-sanitizer
 #
-# FOLDER is $OUT, else results/gpu. Libraries come from build/deps.tar.gz (make deps-bundle) where that
-# is there. summary.csv has a line for each part as soon as it has ended, NAME.log what it printed;
-# conformance.csv has a line for each kernel. A part that fails or takes too long keeps none of the
-# others from running.
+# Each of the last two takes LIMIT seconds at most, 330 unless told, and builds on the spot only where build/gpu does
+# not run. FOLDER is $OUT, else results/gpu, and gets eight files at most: summary.csv with a line for each part as
+# soon as it has ended, conformance.csv with one for each kernel, logs.tar.gz with what each part printed. A part that
+# fails or takes too long keeps none of the others from running.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 mode=${1:-}
 folder=${2:-${OUT:-results/gpu}}
-case $mode in correct | speed) ;; *) sed -n '2,17s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;; esac
-mkdir -p "$folder"
-program=build/longhaul conformance=build/tests/kernels/conformance
+case $mode in prepare | correct | speed) ;; *) sed -n '2,18s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;; esac
+seconds=${LIMIT:-330}
+card=build/gpu
+program=$card/longhaul conformance=$card/conformance
 jobs=$(nproc)
-seconds=540 # of the ten minutes that a call may take
-failures=$folder/failures
-: >"$failures"
-echo "part,seconds,verdict" >"$folder/summary.csv"
+half=$(((jobs + 1) / 2))
+refused=77 # the exit status of what the machine does not allow
 
-# part NAME LIMIT COMMAND...: runs it for at most LIMIT seconds, and what is left of the call.
-part() {
-    local name=$1 limit=$2 start=$SECONDS verdict=good status
-    shift 2
-    [ $((seconds - SECONDS)) -gt "$limit" ] || limit=$((seconds - SECONDS > 1 ? seconds - SECONDS : 1))
-    timeout --kill-after=5 "$limit" "$@" >"$folder/$name.log" 2>&1
-    status=$?
-    if [ $status -eq 124 ] || [ $status -eq 137 ]; then
-        verdict="stopped after $limit s"
-    elif [ $status -ne 0 ]; then
-        verdict="failed ($status)"
-    fi
-    if [ "$verdict" != good ]; then
-        echo "$name" >>"$failures"
-        tail -n 12 "$folder/$name.log"
-    fi
-    echo "$name,$((SECONDS - start)),$verdict" | tee -a "$folder/summary.csv"
+# ---- the build -----------------------------------------------------------------------------------
+
+# In the first second, what a build would stop at in the last.
+has_tools() {
+    local tool lacking=
+    for tool in make gcc g++ objcopy; do command -v "$tool" >/dev/null || lacking+=" $tool"; done
+    [ -z "$lacking" ] && return
+    echo "gpu-check: no build without$lacking: carry build/gpu here (scripts/gpu-check.sh prepare)" >&2
+    return 1
 }
 
-# For the card's architecture alone.
+# For the card's architecture alone, and for one card; what is carried is at most 64 MiB, so without what debuggers read.
 build() {
-    local settings=(CUDA=1 CUDA_ARCHITECTURES=90)
+    local settings=(CUDA=1 CUDA_ARCHITECTURES=90 MPI=no O=build/card) made=build/card file
+    has_tools || return
+    mkdir -p "$card/lib"
     if [ -f build/deps.tar.gz ]; then
         [ -d build/deps ] || tar -xzf build/deps.tar.gz -C build || return
         settings+=(DEPS=build/deps)
+        find build/deps/lib -type f -name '*.so*' -exec cp {} "$card/lib" \; || return
     fi
-    make "${settings[@]}" -j"$jobs" all "$conformance"
+    make "${settings[@]}" -j"$jobs" all $made/tests/kernels/conformance $made/tests/gpu/matrix_rate || return
+    for file in $made/longhaul $made/tests/kernels/conformance $made/tests/gpu/matrix_rate; do
+        objcopy --strip-debug "$file" "$card/${file##*/}" || return
+    done
+}
+
+# Whether what was built, here or elsewhere, finds its libraries; those that it does not find are told.
+runs_here() {
+    [ -x "$program" ] && ! ldd "$program" "$conformance" "$card/matrix_rate" 2>&1 | grep 'not found\|not a dynamic'
+}
+
+# Sets nvcc, with what lies beside it in the path, and where CUDA's libraries may lie: there or with python3's packages.
+find_toolkit() {
+    local wheels folders
+    nvcc=$(sed -n 's/^NVCC_PATH = //p' build/card/config.mk 2>/dev/null)
+    nvcc=$(realpath -m "${nvcc:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}")
+    wheels=$(python3 -c 'import nvidia; print(*nvidia.__path__)' 2>/dev/null)
+    folders=("$PWD/$card/lib" "${nvcc%/bin/nvcc}"/lib* "${wheels:-/nowhere}"/*/lib)
+    export PATH="$PATH:${nvcc%/*}" LD_LIBRARY_PATH
+    LD_LIBRARY_PATH=$(IFS=: && echo "${folders[*]}")
+}
+
+# ---- parts ---------------------------------------------------------------------------------------
+
+# part NAME LIMIT COMMAND...: runs it for at most LIMIT seconds, and what is left of the call.
+part() {
+    local name=$1 limit=$2 start=$SECONDS left=$((seconds - SECONDS)) verdict=good status=0
+    shift 2
+    [ $left -gt "$limit" ] || limit=$left
+    if [ "$limit" -gt 0 ]; then
+        timeout --kill-after=5 "$limit" "$@" >"$logs/$name.log" 2>&1
+        status=$?
+    fi
+    case $limit,$status in
+    0,* | -*) verdict="no time left" ;;
+    *,124 | *,137) verdict="stopped after $limit s" ;;
+    *,$refused) verdict="not supported here" ;;
+    *,0) ;;
+    *) verdict="failed ($status)" ;;
+    esac
+    case $verdict in
+    good | "not supported here") ;;
+    *) echo "$name" >>"$failures" && tail -n 12 "$logs/$name.log" 2>/dev/null ;;
+    esac
+    echo "$name,$((SECONDS - start)),$verdict" | tee -a "$folder/summary.csv"
 }
 
 one_kernel() {
@@ -65,21 +105,29 @@ one_kernel() {
 # Kernels side by side: the references are what takes the time.
 conformance_all() {
     echo "kernel,verdict" >"$folder/conformance.csv"
-    "$conformance" --list | OMP_NUM_THREADS=1 xargs -P "$jobs" -I{} bash -c 'one_kernel {}'
+    "$conformance" --list | OMP_NUM_THREADS=1 xargs -P "$half" -I{} bash -c 'one_kernel {}'
 }
 
-# Models side by side.
+# Models side by side: opening the card, more than a hundred times, is what takes the time.
 models() {
-    seq 0 $((jobs - 1)) |
-        OMP_NUM_THREADS=1 xargs -P "$jobs" -I{} env SHARE={} SHARES="$jobs" LONGHAUL_BIN="$program" tests/cudasim/sim_train.sh
+    seq 0 $((jobs - 1)) | OMP_NUM_THREADS=1 LONGHAUL_BIN=$program SHARES=$jobs \
+        xargs -P "$jobs" -I{} env SHARE={} tests/cudasim/sim_train.sh
+}
+
+# sanitizer TOOL COMMAND...
+sanitizer() {
+    local output status
+    output=$(compute-sanitizer --tool "$1" --error-exitcode 9 "${@:2}" 2>&1)
+    status=$?
+    echo "$output"
+    [[ $output != *"Device not supported"* ]] || return "$refused"
+    return $status
 }
 
 sanitized() {
-    local kernel tool=$1
-    shift
-    for kernel in "$@"; do
-        compute-sanitizer --tool "$tool" --error-exitcode 9 "$conformance" --backend cuda \
-            --mode test --kernel "$kernel" | tail -n 4 || return
+    local kernel
+    for kernel in "${@:2}"; do
+        sanitizer "$1" "$conformance" --backend cuda --mode test --kernel "$kernel" || return
     done
 }
 
@@ -87,7 +135,7 @@ sanitized() {
 sanitized_steps() {
     local model options
     while read -r model options; do
-        compute-sanitizer --tool "$1" --error-exitcode 9 "$program" train --device cuda --model "$model" \
+        sanitizer "$1" "$program" train --device cuda --model "$model" \
             --options "layers=1 width=128 heads=2 dropout=0.1 $options" --task language_model \
             --task-options 'name=generate:books documents=4 segment=128 batch=1 evaluate_batches=1' \
             --train 'steps=4 warmup=1 precision=bf16' || return
@@ -99,40 +147,59 @@ END
 }
 
 rates() {
-    local home=${nvcc%/bin/nvcc}
-    "$nvcc" -O3 -std=c++17 -arch=sm_90 tests/gpu/matrix_rate.cu -L"$home/lib64" -L"$home/lib" -lcublas \
-        -Xlinker -rpath="$home/lib64:$home/lib" -o build/matrix_rate &&
-        build/matrix_rate >"$folder/rates.csv" && cat "$folder/rates.csv"
+    "$card/matrix_rate" >"$folder/rates.csv" && cat "$folder/rates.csv"
 }
 
+# What is bound by the processor beside what is bound by opening the card.
 correct() {
-    part conformance 200 bash -o pipefail -c conformance_all
-    part models 120 bash -c models
-    part losses 90 "$program" lua tests/gpu/losses.lua "$folder"
+    part conformance 250 bash -o pipefail -c conformance_all &
+    part models 250 bash -c models &
+    part losses 250 env OMP_NUM_THREADS="$half" "$program" lua tests/gpu/losses.lua "$folder" &
+    wait
+}
+
+# One after the other, since they are timed. PyTorch finds its libraries by itself.
+speed() {
+    part rates 30 bash -c rates
+    part steps 90 "$program" lua tests/gpu/speed.lua "$folder"
+    part steps-eager 60 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
+    part peer 150 env PYTHON="env -u LD_LIBRARY_PATH ${PYTHON:-python3}" \
+        "$program" lua tests/gpu/peers.lua "$folder" "${PEER:-slide}"
+    grep -h 'of bf16' "$logs"/*.log
     part memcheck-steps 60 bash -c 'sanitized_steps memcheck'
     part racecheck-steps 60 bash -c 'sanitized_steps racecheck'
-    part memcheck 60 bash -o pipefail -c 'sanitized memcheck matmul layer_norm_backward adafactor scatter_add'
-    part racecheck 60 bash -o pipefail -c 'sanitized racecheck softmax_forward adafactor scatter_add cross_entropy'
+    part memcheck 60 bash -c 'sanitized memcheck matmul layer_norm_backward adafactor scatter_add'
+    part racecheck 60 bash -c 'sanitized racecheck softmax_forward adafactor scatter_add cross_entropy'
 }
 
-speed() {
-    part rates 60 bash -o pipefail -c rates
-    part steps 120 "$program" lua tests/gpu/speed.lua "$folder"
-    part steps-eager 90 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
-    part peer 200 "$program" lua tests/gpu/peers.lua "$folder" "${PEER:-slide}"
-    grep -h 'of bf16' "$folder"/*.log
-}
+# ---- a call --------------------------------------------------------------------------------------
 
+if [ "$mode" = prepare ]; then
+    build || exit
+    [ -f build/deps.tar.gz ] || echo "gpu-check: no build/deps.tar.gz to carry (make deps-bundle)" >&2
+    find build -maxdepth 1 \( -name gpu -o -name deps.tar.gz \) -exec du -shc {} +
+    exit
+fi
+mkdir -p "$folder"
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+failures=$logs/failures
+: >"$failures"
+echo "part,seconds,verdict" >"$folder/summary.csv"
 GPU_NAME=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
-export -f build conformance_all one_kernel models sanitized sanitized_steps rates
-export folder jobs conformance program GPU_NAME
+export -f has_tools build conformance_all one_kernel models sanitizer sanitized sanitized_steps rates
+export folder jobs half card conformance program refused GPU_NAME
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv | tee "$folder/card.csv"
-part build 330 bash -c build
-# The rest of the toolkit lies beside the compiler that the build found, wherever that is.
-nvcc=$(sed -n 's/^NVCC_PATH = //p' build/config.mk)
-export nvcc PATH="$PATH${nvcc:+:${nvcc%/*}}"
-"$mode"
+find_toolkit
+runs_here || part build 240 bash -c build
+if runs_here; then
+    find_toolkit
+    "$mode"
+else
+    echo "build/gpu does not run here, so nothing was checked" | tee -a "$failures"
+fi
+tar -czf "$folder/logs.tar.gz" -C "$logs" .
 printf '\n'
 cat "$folder/summary.csv"
 [ ! -s "$failures" ]

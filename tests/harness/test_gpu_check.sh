@@ -3,22 +3,56 @@
 . tests/test.sh
 
 tree=$scratch/tree
-mkdir -p "$tree/scripts" "$tree/tests/cudasim" "$scratch/bin" "$scratch/toolkit/bin"
+bin=$scratch/bin
+mkdir -p "$tree/scripts" "$tree/tests/cudasim" "$bin" "$scratch/toolkit/bin"
 cp scripts/gpu-check.sh "$tree/scripts"
 
 # stub FILE LINES: a program of these lines
 stub() { printf '#!/bin/sh\n%s\n' "$2" >"$1" && chmod +x "$1"; }
 stub "$scratch/answer" 'echo softmax_forward'
-stub "$scratch/bin/nvidia-smi" 'echo a card'
-stub "$scratch/bin/make" "mkdir -p build/tests/kernels && echo 'NVCC_PATH = $scratch/toolkit/bin/nvcc' >build/config.mk &&
-cp '$scratch/answer' build/longhaul && cp '$scratch/answer' build/tests/kernels/conformance"
-stub "$scratch/toolkit/bin/compute-sanitizer" 'echo nothing found'
-stub "$scratch/toolkit/bin/nvcc" "echo \"\$*\" >'$scratch/asked'; cp '$scratch/answer' build/matrix_rate"
+stub "$bin/nvidia-smi" 'echo a card'
+stub "$bin/ldd" 'exit 0'
+# shellcheck disable=SC2016  # the stub's own words
+stub "$bin/objcopy" 'cp "$2" "$3"'
+stub "$bin/make" "echo made >>'$scratch/made'; for there in tests/kernels/conformance tests/gpu/matrix_rate longhaul; do
+mkdir -p build/card/tests/kernels build/card/tests/gpu && cp '$scratch/answer' build/card/\$there; done
+echo 'NVCC_PATH = $scratch/toolkit/bin/nvcc' >build/card/config.mk"
+sanitizer_says() { stub "$scratch/toolkit/bin/compute-sanitizer" "$1"; }
+sanitizer_says 'echo nothing found'
 stub "$tree/tests/cudasim/sim_train.sh" 'echo trained'
 
-check() { PATH="$scratch/bin:$PATH" "$tree/scripts/gpu-check.sh" "$1" "$scratch/$1" 2>&1; }
-succeeds "the sanitizer lies beside the compiler, which is not in the path" "racecheck," check correct
-succeeds "so does what rates are linked with" "rates," check speed
-succeeds "in either folder of its libraries" "-rpath=$scratch/toolkit/lib64:$scratch/toolkit/lib " cat "$scratch/asked"
+check() { PATH="$bin:$PATH" "$tree/scripts/gpu-check.sh" "$1" "$scratch/$1" 2>&1; }
+builds() { wc -l <"$scratch/made"; }
+fails 2 "says how it is called" "scripts/gpu-check.sh prepare" check nothing
+succeeds "builds beforehand" "no build/deps.tar.gz to carry" check prepare
+quietly 0 "what is to be carried" test -x "$tree/build/gpu/longhaul" -a -x "$tree/build/gpu/matrix_rate"
+succeeds "models are trained" ",good" check correct
+succeeds "kernels are counted" "softmax_forward,good" cat "$scratch/correct/conformance.csv"
+succeeds "the sanitizer lies beside the compiler, which is not in the path" "racecheck," check speed
+succeeds "nothing was built anew" "1" builds
+for call in correct speed; do
+    quietly 0 "$call leaves no more than is brought back" test "$(find "$scratch/$call" -type f | wc -l)" -le 8
+done
+succeeds "with what parts printed" "trained" tar -xzOf "$scratch/correct/logs.tar.gz" ./models.log
+
+sanitizer_says 'echo "Device not supported"; exit 1'
+succeeds "a refusal of the machine is no failure" ",not supported here" check speed
+sanitizer_says 'echo "1 error"; exit 9'
+fails 1 "a finding is one" ",failed (9)" check speed
+LIMIT=0 fails 1 "a call has an end" "no time left" check speed
+
+# On a machine for which nothing was built.
+rm -r "$tree/build"
+succeeds "it is built there" "build," check correct
+succeeds "once" "2" builds
+rm -r "$tree/build"
+stub "$bin/make" 'echo "no rule"; exit 2'
+fails 1 "a build that fails is the end" "build/gpu does not run here, so nothing was checked" check correct
+quietly 1 "of everything" grep -q models "$scratch/correct/summary.csv"
+mkdir "$scratch/few"
+ln -s /usr/bin/* /bin/* "$scratch/few" 2>/dev/null
+rm -f "$scratch/few/gcc"
+PATH="$bin:$scratch/few" fails 1 "and so is a machine without tools" "no build without gcc" \
+    "$tree/scripts/gpu-check.sh" prepare
 
 finish
