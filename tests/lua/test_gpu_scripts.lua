@@ -1,0 +1,65 @@
+-- What the scripts of tests/gpu make of what a card shows, with sessions that only say it.
+local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
+local t = dofile "tests/test.lua"
+
+local real_session = core.session
+local folder = os.tmpname()
+os.remove(folder)
+local words
+
+-- Runs a script with these sessions; its exit code.
+local function run(script, argument, session)
+  local real_print = print
+  words = {}
+  core.session = session
+  print = function(text) words[#words + 1] = text end
+  local good, code = pcall(assert(loadfile("tests/gpu/" .. script)), folder, argument)
+  print = real_print
+  core.session = real_session
+  assert(good, code)
+  return code
+end
+
+-- Sessions whose loss is `loss_of(device, step)`, and whose steps take `seconds` each in a row.
+local function sessions(loss_of, seconds)
+  return function(spec)
+    local step = 0
+    local session = setmetatable({}, { __close = function() end })
+    function session.train(_, _, tell)
+      for i = 1, 12 do
+        step = step + 1
+        if tell then tell { loss_bits = loss_of(spec.device, i) } end
+      end
+    end
+    function session.info()
+      return { step = step, seconds = (seconds or 1) * step, flops_per_token = 1 }
+    end
+    return session
+  end
+end
+
+-- The card's loss is off by `apart` at one step.
+local function losses_off(at, apart)
+  return run("losses.lua", 12, sessions(function(device, step)
+    return device == "cuda" and step == at and 2 * (1 + apart) or 2
+  end))
+end
+
+t.test("losses are held closer in the first ten steps than later", function()
+  t.equal(losses_off(10, 9e-5), 0)
+  t.equal(losses_off(10, 2e-4), 1)
+  t.equal(losses_off(11, 2e-4), 0)
+  t.equal(losses_off(11, 2e-2), 1)
+  t.near(tonumber(csv.read(folder .. "/losses.csv")[1].largest_difference), 0.02, 1e-9)
+end)
+
+t.test("a loss that is no number is off", function()
+  t.equal(losses_off(3, 0 / 0), 1)
+  t.equal(losses_off(12, 0 / 0), 1)
+end)
+
+for _, name in ipairs { "losses" } do os.remove(folder .. "/" .. name .. ".csv") end
+os.remove(folder)
+
+t.finish()
