@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef LH_HAVE_CUDA
 #include "kernels/cuda/kernels_cuda.h"
@@ -106,12 +107,22 @@ static const lh_kernels *cpu_kernels(void) {
     return wanted == NULL || wanted[0] == '\0' ? last : NULL;
 }
 
+/* Whole units, each at a multiple of its size. */
+static lh_status allocate_units(size_t bytes, size_t unit, void **out) {
+    const size_t units = bytes / unit + 1;
+    if (units > SIZE_MAX / unit) return LH_EMEMORY;
+    *out = aligned_alloc(unit, units * unit);
+    return *out == NULL ? LH_EMEMORY : LH_OK;
+}
+
 static lh_status cpu_allocate(lh_device *device, size_t bytes, void **out) {
     (void)device;
-    const size_t units = bytes / MEMORY_ALIGNMENT + 1;
-    if (units > SIZE_MAX / MEMORY_ALIGNMENT) return LH_EMEMORY;
-    *out = aligned_alloc(MEMORY_ALIGNMENT, units * MEMORY_ALIGNMENT);
-    return *out == NULL ? LH_EMEMORY : LH_OK;
+    return allocate_units(bytes, MEMORY_ALIGNMENT, out);
+}
+
+static lh_status cpu_allocate_pages(lh_device *device, size_t bytes, void **out) {
+    (void)device;
+    return allocate_units(bytes, (size_t)sysconf(_SC_PAGESIZE), out);
 }
 
 static void cpu_release(lh_device *device, void *memory) {
@@ -199,6 +210,12 @@ static lh_status cpu_open(lh_device **out) {
     openblas_set_num_threads(1);
     *out = device;
     return LH_OK;
+}
+
+lh_status lh_cpu_open_pages(lh_device **out) {
+    const lh_status status = cpu_open(out);
+    if (status == LH_OK) (*out)->allocate = cpu_allocate_pages;
+    return status;
 }
 
 #ifndef LH_HAVE_CUDA

@@ -15,7 +15,8 @@ typedef struct lh_device lh_device;
 typedef struct lh_kernels lh_kernels; /* these are in kernels.h */
 typedef struct lh_launch lh_launch;
 
-/* Copies beside the work of a device's stream, between its memory and pinned host memory. A copy
+/* Copies beside the work of a device's stream, between its memory and pinned host memory. What is
+ * pinned are whole pages, none of them twice (lh_cpu_open_pages gives such blocks). A copy
  * begins when the stream has done what it was asked for before, and both sides stay as they are
  * until `join`: what the stream is asked for from then on waits for all copies. Not between
  * begin_step and end_step. */
@@ -55,6 +56,9 @@ struct lh_device {
  * for an unknown name, one that this build lacks, or a GPU that is not there; lh_device_error says
  * which. Gives a device; close it. */
 lh_status lh_device_open(const char *name, lh_device **out);
+
+/* "cpu" with blocks that begin with a page and share none with others: home of what is pinned. */
+lh_status lh_cpu_open_pages(lh_device **out);
 
 /* "cuda" is from now on GPU number % count of those that CUDA shows; at first the first one. */
 void lh_device_choose_gpu(int number);

@@ -89,7 +89,7 @@ static lh_status swap_parameters(lh_session *session) {
             "swap_parameters: no layer of %s with these options leaves the device; those "
             "of reformer and reformer_encoder_decoder do, with residual = reversible",
             model->class->name);
-    LH_TRY(lh_pool_open_device("cpu", &session->processor));
+    LH_TRY(lh_pool_called("open", lh_cpu_open_pages(&session->processor)));
     LH_TRY(lh_pool_create(session->processor, &session->host));
     LH_TRY(lh_params_allocate(model->params, session->host));
     LH_TRY(lh_swap_create(model->params, session->pool, &session->swap));

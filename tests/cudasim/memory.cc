@@ -17,6 +17,8 @@ namespace {
 enum { POISON = 0xff, ALIGNMENT = 256, PAGE = 4096 };
 
 std::map<const char *, size_t> allocations, pinned;
+std::map<const char *, std::pair<uintptr_t, uintptr_t>>
+    locked; /* first and last page, by address */
 size_t in_use, capacity = (size_t)1 << 30;
 int open_scopes;
 
@@ -129,16 +131,26 @@ cudaError_t cudaFreeHost(void *memory) {
     return cudaSuccess;
 }
 
+/* The driver locks whole pages, each of them once. */
 cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned) {
-    if (bytes == 0 || reachable(memory) > 0 || reachable(memory, pinned) > 0)
-        return cudaErrorInvalidValue;
-    pinned[static_cast<char *>(memory)] = bytes;
+    char *const begin = static_cast<char *>(memory);
+    const uintptr_t at = reinterpret_cast<uintptr_t>(memory);
+    if (bytes == 0 || reachable(memory) > 0) return cudaErrorInvalidValue;
+    const std::pair<uintptr_t, uintptr_t> pages(at / PAGE, (at + bytes - 1) / PAGE);
+    for (const auto &other : locked)
+        if (other.second.first <= pages.second && pages.first <= other.second.second)
+            return cudaErrorHostMemoryAlreadyRegistered;
+    locked[begin] = pages;
+    pinned[begin] = bytes;
     return cudaSuccess;
 }
 
 cudaError_t cudaHostUnregister(void *memory) {
+    char *const begin = static_cast<char *>(memory);
     drain_all();
-    return pinned.erase(static_cast<char *>(memory)) == 1 ? cudaSuccess : cudaErrorInvalidValue;
+    if (locked.erase(begin) == 0) return cudaErrorInvalidValue;
+    pinned.erase(begin);
+    return cudaSuccess;
 }
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {

@@ -142,6 +142,8 @@ const char *cudaGetErrorName(cudaError_t error) {
         return "cudaErrorInvalidResourceHandle";
     case cudaErrorLaunchFailure:
         return "cudaErrorLaunchFailure";
+    case cudaErrorHostMemoryAlreadyRegistered:
+        return "cudaErrorHostMemoryAlreadyRegistered";
     case cudaErrorStreamCaptureUnsupported:
         return "cudaErrorStreamCaptureUnsupported";
     case cudaErrorStreamCaptureUnjoined:

@@ -496,11 +496,25 @@ TEST(what_forks_from_a_capture_has_to_be_joined) {
     release(x);
 }
 
+TEST(a_page_of_host_memory_is_pinned_once) {
+    enum { PAGE = 4096 };
+    alignas(PAGE) static char pages[2 * PAGE];
+    char *const second = pages + PAGE;
+    CHECK_EQ_INT(cudaHostRegister(pages, 64, cudaHostRegisterDefault), cudaSuccess);
+    CHECK_EQ_INT(cudaHostRegister(pages + 64, 64, cudaHostRegisterDefault),
+                 cudaErrorHostMemoryAlreadyRegistered);
+    CHECK_EQ_INT(cudaHostRegister(second - 1, 2, cudaHostRegisterDefault),
+                 cudaErrorHostMemoryAlreadyRegistered);
+    CHECK_EQ_INT(cudaHostRegister(second, 64, cudaHostRegisterDefault), cudaSuccess);
+    CHECK_EQ_INT(cudaHostUnregister(second), cudaSuccess);
+    CHECK_EQ_INT(cudaHostUnregister(pages), cudaSuccess);
+}
+
 TEST(host_memory_is_pinned_once) {
     float host[4] = {1, 2, 3, 4}, *x = device_floats(4);
     CHECK_EQ_INT(cudaHostRegister(host, sizeof host, cudaHostRegisterDefault), cudaSuccess);
     CHECK_EQ_INT(cudaHostRegister(host, sizeof host, cudaHostRegisterDefault),
-                 cudaErrorInvalidValue);
+                 cudaErrorHostMemoryAlreadyRegistered);
     CHECK_EQ_INT(cudaHostRegister(x, sizeof host, cudaHostRegisterDefault), cudaErrorInvalidValue);
     CHECK_EQ_INT(cudaHostUnregister(host), cudaSuccess);
     CHECK_EQ_INT(cudaHostUnregister(host), cudaErrorInvalidValue);
