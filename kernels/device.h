@@ -45,6 +45,7 @@ struct lh_device {
     lh_status (*begin_step)(lh_device *);
     lh_status (*end_step)(lh_device *);
     const lh_device_copies *copies; /* optional */
+    int64_t graphs_made;            /* for steps so far; while steps repeat there are no more */
     void (*close)(lh_device *);
     const char *name;       /* "NVIDIA H100 80GB HBM3"; NULL: the processor */
     int64_t memory_bytes;   /* that were free on a GPU when it was opened */

@@ -12,7 +12,7 @@
 typedef struct series {
     double *ms;
     int count;
-    int64_t allocations; /* of the device, before the measured steps */
+    int64_t allocations, graphs; /* of the device, before the measured steps */
 } series;
 
 static lh_status timed_step(lh_session *session, lh_clock clock, double *ms) {
@@ -37,6 +37,7 @@ static lh_status measure(lh_session *const *sessions, int count, int steps, lh_c
     for (int i = 0; i < count; ++i) {
         lh_pool_reset_peak(sessions[i]->pool);
         all[i].allocations = lh_pool_get_stats(sessions[i]->pool).device_allocations;
+        all[i].graphs = sessions[i]->device->graphs_made;
     }
     for (int round = 0; round < steps; ++round) {
         for (int i = 0; i < count; ++i)
@@ -48,14 +49,14 @@ static lh_status measure(lh_session *const *sessions, int count, int steps, lh_c
 static void summarize(const lh_session *session, series *times, lh_step_time *out) {
     const lh_pool_stats stats = lh_pool_get_stats(session->pool);
     const lh_quartiles quartiles = lh_quartiles_of(times->ms, times->count);
-    *out =
-        (lh_step_time){.median_ms = quartiles.median,
-                       .q1_ms = quartiles.q1,
-                       .q3_ms = quartiles.q3,
-                       .tokens_per_step = (double)(session->rows * session->length *
-                                                   session->plan.segments_per_step),
-                       .peak_memory_bytes = stats.peak_bytes,
-                       .allocations_after_warmup = stats.device_allocations - times->allocations};
+    *out = (lh_step_time){.median_ms = quartiles.median,
+                          .q1_ms = quartiles.q1,
+                          .q3_ms = quartiles.q3,
+                          .tokens_per_step = (double)(session->rows * session->length *
+                                                      session->plan.segments_per_step),
+                          .peak_memory_bytes = stats.peak_bytes,
+                          .allocations_after_warmup = stats.device_allocations - times->allocations,
+                          .graphs_after_warmup = session->device->graphs_made - times->graphs};
 }
 
 lh_status lh_session_time_steps(lh_session *const *sessions, int count, int warmup, int steps,

@@ -13,6 +13,7 @@ typedef struct lh_step_time {
     double tokens_per_step;
     int64_t peak_memory_bytes;        /* of the pool during its steps */
     int64_t allocations_after_warmup; /* must be 0 */
+    int64_t graphs_after_warmup;      /* that a GPU's driver made anew; slow, unless 0 */
 } lh_step_time;
 
 /* Fills out [count], one for each of sessions [count]. Fails: LH_EOPTION without a session or a

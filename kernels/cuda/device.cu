@@ -103,7 +103,9 @@ static lh_status begin_step(lh_device *device) {
 }
 
 static lh_status end_step(lh_device *device) {
-    return lh_cuda_recorder_end(recorder_of(device));
+    const lh_status status = lh_cuda_recorder_end(recorder_of(device));
+    device->graphs_made = recorder_of(device)->made;
+    return status;
 }
 
 /* ---- copies beside the stream ---- */

@@ -37,7 +37,8 @@ static lh_cuda_staging *staging_of(lh_cuda_recorder *recorder) {
 /* ---- graphs ---- */
 
 /* The executable of this place in the step, made to do what was captured. */
-static lh_status prepare(cudaGraphExec_t *executable, cudaGraph_t graph) {
+static lh_status prepare(lh_cuda_recorder *recorder, cudaGraphExec_t *executable,
+                         cudaGraph_t graph) {
     if (*executable != NULL) {
         cudaGraphExecUpdateResultInfo result;
         if (cudaGraphExecUpdate(*executable, graph, &result) == cudaSuccess) return LH_OK;
@@ -45,6 +46,7 @@ static lh_status prepare(cudaGraphExec_t *executable, cudaGraph_t graph) {
         LH_CUDA_TRY(LH_CUDA(cudaGraphExecDestroy(*executable)));
         *executable = NULL;
     }
+    recorder->made += 1;
     return LH_CUDA(cudaGraphInstantiate(executable, graph, 0));
 }
 
@@ -54,7 +56,7 @@ lh_status lh_cuda_recorder_pause(lh_cuda_recorder *recorder) {
     cudaGraph_t graph = NULL;
     LH_CUDA_TRY(LH_CUDA(cudaStreamEndCapture(recorder->stream, &graph)));
     cudaGraphExec_t *executable = &recorder->executable[recorder->graph++];
-    const lh_status status = prepare(executable, graph);
+    const lh_status status = prepare(recorder, executable, graph);
     LH_CUDA_TRY(LH_CUDA(cudaGraphDestroy(graph)));
     LH_CUDA_TRY(status);
     return LH_CUDA(cudaGraphLaunch(*executable, recorder->stream));

@@ -34,6 +34,7 @@ typedef struct lh_cuda_recorder {
     size_t uploaded, most_uploaded; /* bytes since the step began, and of the step with most: so
                                        much room is there before a step is captured */
     int graph;                      /* which one is being captured */
+    int64_t made;                   /* executables so far; an update makes none */
     cudaGraphExec_t executable[LH_RECORDER_GRAPHS];
     lh_cuda_staging staging[LH_RECORDER_TURNS];
 } lh_cuda_recorder;

@@ -59,9 +59,27 @@ TEST(a_step_that_repeats_is_made_a_graph_once) {
         for (char i = 1; i <= 8; ++i)
             step(device, memory, i, bytes);
         CHECK_EQ_INT(cudasim_graphs() - before, 1);
+        CHECK_EQ_INT(device->graphs_made, 1);
         device->release(device, memory);
         lh_device_close(device);
     }
+}
+
+/* A step with another sequence of copies makes the driver refuse the update. */
+TEST(a_graph_that_is_made_anew_is_counted) {
+    lh_device *device = open_device();
+    void *memory = nullptr;
+    CHECK_EQ_INT(device->allocate(device, 64, &memory), LH_OK);
+    for (char i = 1; i <= 4; ++i)
+        step(device, memory, i, 64);
+    CHECK_EQ_INT(device->graphs_made, 1);
+    CHECK_EQ_INT(device->begin_step(device), LH_OK);
+    for (int i = 0; i < 2; ++i)
+        CHECK_EQ_INT(device->upload(device, memory, "ab", 2), LH_OK);
+    CHECK_EQ_INT(device->end_step(device), LH_OK);
+    CHECK_EQ_INT(device->graphs_made, 2);
+    device->release(device, memory);
+    lh_device_close(device);
 }
 
 /* The runtime keeps an error until somebody asks for the last one, which a launch does. */

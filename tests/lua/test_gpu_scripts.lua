@@ -3,20 +3,20 @@ local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local t = dofile "tests/test.lua"
 
-local real_session = core.session
+local real_session, real_time_steps = core.session, core.time_steps
 local folder = os.tmpname()
 os.remove(folder)
 local words
 
--- Runs a script with these sessions; its exit code.
-local function run(script, argument, session)
+-- Runs a script with these sessions and step times; its exit code.
+local function run(script, argument, session, time_steps)
   local real_print = print
   words = {}
-  core.session = session
+  core.session, core.time_steps = session, time_steps
   print = function(text) words[#words + 1] = text end
   local good, code = pcall(assert(loadfile("tests/gpu/" .. script)), folder, argument)
   print = real_print
-  core.session = real_session
+  core.session, core.time_steps = real_session, real_time_steps
   assert(good, code)
   return code
 end
@@ -59,7 +59,24 @@ t.test("a loss that is no number is off", function()
   t.equal(losses_off(12, 0 / 0), 1)
 end)
 
-for _, name in ipairs { "losses" } do os.remove(folder .. "/" .. name .. ".csv") end
+-- What time_steps says; a step that is waited for takes `ms`.
+local function times(ms, graphs)
+  return function()
+    return { { median_ms = ms, q1_ms = ms, q3_ms = ms, tokens_per_step = 64, peak_memory_bytes = 1e9,
+      graphs_after_warmup = graphs } }
+  end
+end
+
+local function loss() return 2 end
+
+t.test("graphs that are made anew in steps that repeat fail", function()
+  t.equal(run("speed.lua", "tiny", sessions(loss), times(7, 0)), 0)
+  t.equal(run("speed.lua", "tiny", sessions(loss), times(7, 3)), 1)
+  t.contains(table.concat(words, "\n"), "3 graphs made anew")
+  t.equal(csv.read(folder .. "/speed.csv")[1].graphs_after_warmup, "3")
+end)
+
+for _, name in ipairs { "losses", "speed" } do os.remove(folder .. "/" .. name .. ".csv") end
 os.remove(folder)
 
 t.finish()
