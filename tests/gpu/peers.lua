@@ -1,7 +1,9 @@
 -- Training steps of the paper-size baseline beside PyTorch's on the same card, from the same
 -- weights and batches.
 --   longhaul lua tests/gpu/peers.lua FOLDER [slide|brt|tiny]
--- Reads FOLDER/rates.csv, writes FOLDER/peers-NAME.csv; fails where longhaul is slower. PYTHON names
+-- Reads FOLDER/rates.csv, writes FOLDER/peers-NAME.csv; fails where longhaul is slower in steps that
+-- follow each other, as in a run: a step that is waited for hides nothing of the host's time here,
+-- where it is captured whole, and most of it there, where kernels start one by one. PYTHON names
 -- an interpreter that has PyTorch. `tiny` shows that the script runs, with PyTorch on the processor;
 -- without a name both models are measured.
 local core = require "longhaul.core"
@@ -18,17 +20,19 @@ local settings = {
   { model = "slide", precision = "bf16", batch = 4 },
   { model = "brt fixed:skip", precision = "bf16", batch = 4 },
 }
-local steps = baseline.warmup + baseline.rounds + 1
-local arguments = ("--warmup %d --precision bf16 --device %s"):format(baseline.warmup,
-  tiny and "cpu --eager" or "cuda")
+-- A warm-up, steps waited for one by one, steps in a row, and on a processor one for its memory.
+local steps = baseline.warmup + 2 * baseline.rounds + 1
+local arguments = ("--warmup %d --following %d --precision bf16 --device %s"):format(baseline.warmup,
+  baseline.rounds, tiny and "cpu --eager" or "cuda")
 
 local function ours(setting)
   local session <close> = baseline.session(setting, steps)
   local time = core.time_steps({ session }, baseline.warmup, baseline.rounds)[1]
   local flops = 3 * session:info().flops_per_token * time.tokens_per_step
+  local following, loss = baseline.follow(session)
   return { step_time_ms = time.median_ms, step_time_q1_ms = time.q1_ms,
-    step_time_q3_ms = time.q3_ms,
-    peak_memory_bytes = time.peak_memory_bytes, loss_bits = peer.mean_loss(session) }, flops
+    step_time_q3_ms = time.q3_ms, following_step_ms = following,
+    peak_memory_bytes = time.peak_memory_bytes, loss_bits = loss }, flops
 end
 
 local function theirs(setting)
@@ -41,12 +45,12 @@ local rates, rows, good = baseline.rates(folder), {}, true
 local function add(setting, implementation, values, flops)
   local row = { model = setting.model, precision = setting.precision, batch = setting.batch,
     segment = baseline.shape.segment, steps = steps, implementation = implementation,
-    flops = 1000 * flops / values.step_time_ms }
+    flops = 1000 * flops / values.following_step_ms }
   row.share_of_bf16 = rates.bf16 and row.flops / rates.bf16
   for name, value in pairs(values) do row[name] = row[name] or value end
   rows[#rows + 1] = row
-  print(("%-16s %-16s %9.2f ms (%.2f to %.2f)  %7.2f GB  mean loss %.5f bits%s"):format(row.model,
-    implementation, row.step_time_ms, row.step_time_q1_ms, row.step_time_q3_ms,
+  print(("%-16s %-16s %9.2f ms in a row, %.2f alone (%.2f to %.2f)  %7.2f GB  mean loss %.5f bits%s"):format(
+    row.model, implementation, row.following_step_ms, row.step_time_ms, row.step_time_q1_ms, row.step_time_q3_ms,
     row.peak_memory_bytes / 1e9, row.loss_bits,
     rates.bf16 and ("  %.1f%% of bf16"):format(100 * row.share_of_bf16) or ""))
 end
@@ -60,7 +64,7 @@ local function compare(setting)
   add(setting, "longhaul", own, flops)
   local other = theirs(setting)
   add(setting, "PyTorch " .. other.torch, other, flops)
-  good = good and (tiny or own.step_time_ms <= other.step_time_ms)
+  good = good and (tiny or own.following_step_ms <= other.following_step_ms)
     and math.abs(own.loss_bits / other.loss_bits - 1) < 0.01
 end
 
@@ -70,6 +74,6 @@ end
 core.make_folder(folder)
 local suffix = wanted ~= "" and "-" .. wanted or ""
 csv.write(folder .. "/peers" .. suffix .. ".csv", { "model", "precision", "batch",
-  "segment", "steps", "implementation", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms", "peak_memory_bytes",
-  "loss_bits", "flops", "share_of_bf16" }, rows)
+  "segment", "steps", "implementation", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
+  "following_step_ms", "peak_memory_bytes", "loss_bits", "flops", "share_of_bf16" }, rows)
 return good and 0 or 1

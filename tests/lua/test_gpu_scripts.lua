@@ -1,6 +1,7 @@
 -- What the scripts of tests/gpu make of what a card shows, with sessions that only say it.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local peer = require "longhaul.bench.peer"
 local t = dofile "tests/test.lua"
 
 local real_session, real_time_steps = core.session, core.time_steps
@@ -76,7 +77,32 @@ t.test("graphs that are made anew in steps that repeat fail", function()
   t.equal(csv.read(folder .. "/speed.csv")[1].graphs_after_warmup, "3")
 end)
 
-for _, name in ipairs { "losses", "speed" } do os.remove(folder .. "/" .. name .. ".csv") end
+-- Ours takes 20 ms where it is waited for and `ours` in a row; theirs 15 and 10.
+local function peers(ours)
+  local version, train = peer.version, peer.train
+  local asked
+  peer.version = function() return "9.9" end
+  peer.train = function(_, steps, _, arguments)
+    asked = ("%d steps, %s"):format(steps, arguments)
+    return { step_time_ms = 15, step_time_q1_ms = 15, step_time_q3_ms = 15, following_step_ms = 10,
+      peak_memory_bytes = 1e9, loss_bits = 2, torch = "9.9" }
+  end
+  local code = run("peers.lua", "slide", sessions(loss, ours / 1000), times(20, 0))
+  peer.version, peer.train = version, train
+  return code, asked
+end
+
+t.test("peers are compared by steps in a row", function()
+  t.equal(peers(9), 0)
+  local code, asked = peers(11)
+  t.equal(code, 1)
+  t.equal(asked, "46 steps, --warmup 5 --following 20 --precision bf16 --device cuda")
+  local row = csv.read(folder .. "/peers-slide.csv")[1]
+  t.near(tonumber(row.following_step_ms), 11, 1e-9)
+  t.equal(row.step_time_ms, "20")
+end)
+
+for _, name in ipairs { "losses", "speed", "peers-slide" } do os.remove(folder .. "/" .. name .. ".csv") end
 os.remove(folder)
 
 t.finish()

@@ -43,6 +43,7 @@ def arguments(description):
     parser = timing_arguments(description)
     parser.add_argument("folder", help="what `longhaul export --out` wrote")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--following", type=int, default=0, help="steps after those, timed together, as in a run")
     return parser
 
 
@@ -68,6 +69,14 @@ def timed(step, device, indices):
         synchronize(device)
         times.append(1000 * (time.perf_counter() - start))
     return losses, times
+
+
+def followed(step, device, indices):
+    """Losses of these steps, and ms of each on average, none of them waited for but the last."""
+    start = time.perf_counter()
+    losses = [step(index) for index in indices]
+    synchronize(device)
+    return losses, 1000 * (time.perf_counter() - start) / max(len(losses), 1)
 
 
 def peak_of_step(step, kept):
@@ -109,21 +118,25 @@ def make_step(run, params, update, loss_of):
 
 
 def train(step, run, options, kept):
-    """Takes a step with every exported batch: a warm-up, timed ones, and the last for the memory of a CPU. `kept` gives
-    the tensors that live from step to step."""
+    """Takes a step with every exported batch: a warm-up, ones timed alone, ones timed in a row, and the last for the
+    memory of a CPU. `kept` gives the tensors that live from step to step."""
     count, device = run.tokens.shape[0], options.device
-    if count < options.warmup + 2:
-        raise SystemExit(f"a warm-up of {options.warmup} wants {options.warmup + 2} batches or more, the run has {count}")
+    least = options.warmup + options.following + 2
+    if count < least:
+        raise SystemExit(f"a warm-up of {options.warmup} wants {least} batches or more, the run has {count}")
+    alone = count - 1 - options.following
     losses, _ = timed(step, device, range(options.warmup))
     if device != "cpu":
         torch.cuda.reset_peak_memory_stats()
-    more, times = timed(step, device, range(options.warmup, count - 1))
+    more, times = timed(step, device, range(options.warmup, alone))
+    rest, following = followed(step, device, range(alone, count - 1))
     if device == "cpu":
         peak, last = peak_of_step(lambda: step(count - 1), kept())
     else:
         last, peak = step(count - 1), torch.cuda.max_memory_allocated()
-    losses = (torch.stack([*losses, *more, last]).double() / math.log(2)).tolist()
-    report(**quartiles(times), peak_memory_bytes=peak,
+    losses = (torch.stack([*losses, *more, *rest, last]).double() / math.log(2)).tolist()
+    in_a_row = {"following_step_ms": following} if rest else {}
+    report(**quartiles(times), **in_a_row, peak_memory_bytes=peak,
            loss_bits=mean_loss(run, losses), losses=" ".join(f"{loss:.12g}" for loss in losses))
 
 
