@@ -7,10 +7,16 @@
 
 static void push_call(lua_State *lua, const lh_ledger_call *call) {
     static const char *const classes[LH_COST_CLASSES] = {
-        [LH_COST_STREAM] = "stream",       [LH_COST_PRODUCT] = "product",
-        [LH_COST_TILE] = "tile",           [LH_COST_STRIPE] = "stripe",
-        [LH_COST_FORWARD] = "forward",     [LH_COST_BACKWARD] = "backward",
-        [LH_COST_REFERENCE] = "reference", [LH_COST_REGISTERS] = "registers"};
+        [LH_COST_STREAM] = "stream",
+        [LH_COST_PRODUCT] = "product",
+        [LH_COST_TILE] = "tile",
+        [LH_COST_STRIPE] = "stripe",
+        [LH_COST_FORWARD] = "forward",
+        [LH_COST_BACKWARD] = "backward",
+        [LH_COST_FORWARD_BIASED] = "forward_biased",
+        [LH_COST_BACKWARD_BIASED] = "backward_biased",
+        [LH_COST_REFERENCE] = "reference",
+        [LH_COST_REGISTERS] = "registers"};
     static const char *const precisions[] = {
         [LH_PRECISION_F32] = "f32", [LH_PRECISION_TF32] = "tf32", [LH_PRECISION_BF16] = "bf16"};
     static const struct {

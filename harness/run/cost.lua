@@ -32,6 +32,10 @@ local shares = {
   forward = { arithmetic = 0.35, memory = 0.85 },
   -- backward, of heads wider than 64, 0.40, and of others 0.54: the same part of the smaller
   backward = { arithmetic = 0.23, memory = 0.85 },
+  -- a bias is one more pass of shared memory for each of a lane's scores, and its gradient three: that
+  -- leaves 0.49 forward and 0.35 backward, of which the same parts are taken
+  forward_biased = { arithmetic = 0.31, memory = 0.85 },
+  backward_biased = { arithmetic = 0.20, memory = 0.85 },
   -- attention in f32 takes 200 to 280 ms for 0.45 TFLOP
   reference = { arithmetic = 0.035, memory = 0.5 },
   -- hashing: 32 multiplications and additions with 9 loads of shared memory, a clock each beside 8 of

@@ -91,15 +91,17 @@ static bool fits_tiles(const lh_attention_spec *spec, lh_dtype dtype) {
     return spec->precision == LH_PRECISION_BF16 || (spec->positions == NULL && dtype == LH_REAL);
 }
 
-/* Of kernels that fit tiles, `counted` is the class of those that take two stripes in bf16. */
-static lh_cost_class class_of(const lh_attention_spec *spec, lh_cost_class counted) {
+/* Of kernels that fit tiles; those that take two stripes in bf16 are `plain` or `biased`. */
+static lh_cost_class class_of(const lh_attention_spec *spec, lh_cost_class plain,
+                              lh_cost_class biased) {
     if (spec->positions != NULL) return LH_COST_TILE;
-    return spec->precision == LH_PRECISION_BF16 ? counted : LH_COST_STRIPE;
+    if (spec->precision != LH_PRECISION_BF16) return LH_COST_STRIPE;
+    return spec->bias != NULL ? biased : plain;
 }
 
 lh_cost lh_cost_attention_forward(const lh_attention_forward_args *args) {
     const lh_attention_spec *spec = &args->spec;
-    const lh_cost_class tile = class_of(spec, LH_COST_FORWARD);
+    const lh_cost_class tile = class_of(spec, LH_COST_FORWARD, LH_COST_FORWARD_BIASED);
     lh_cost cost = {.kind = fits_tiles(spec, args->q.act.dtype) ? tile : LH_COST_REFERENCE,
                     .precision = spec->precision};
     if (rows_of(spec) == 0) return cost;
@@ -254,7 +256,7 @@ lh_cost lh_cost_attention_backward(const lh_attention_backward_args *args) {
     const bool wide = spec->head_width > ROOMY, placed = spec->positions != NULL;
     const bool tiles =
         fits_tiles(spec, args->q.act.dtype) && !(wide && placed && args->dbias != NULL);
-    const lh_cost_class tile = class_of(spec, LH_COST_BACKWARD);
+    const lh_cost_class tile = class_of(spec, LH_COST_BACKWARD, LH_COST_BACKWARD_BIASED);
     lh_cost cost = {.kind = tiles ? tile : LH_COST_REFERENCE, .precision = spec->precision};
     if (tiles)
         tile_backward(&cost, args);

@@ -13,12 +13,14 @@
 
 /* What decides how near to its limits a kernel comes. */
 typedef enum lh_cost_class {
-    LH_COST_STREAM,    /* element by element or row by row: memory */
-    LH_COST_PRODUCT,   /* matrix products of the library */
-    LH_COST_TILE,      /* attention on tensor cores */
-    LH_COST_STRIPE,    /* of it, without position vectors, in tf32 */
-    LH_COST_FORWARD,   /* the same in bf16, forward */
-    LH_COST_BACKWARD,  /* and backward */
+    LH_COST_STREAM,         /* element by element or row by row: memory */
+    LH_COST_PRODUCT,        /* matrix products of the library */
+    LH_COST_TILE,           /* attention on tensor cores */
+    LH_COST_STRIPE,         /* of it, without position vectors, in tf32 */
+    LH_COST_FORWARD,        /* the same in bf16, forward */
+    LH_COST_BACKWARD,       /* and backward */
+    LH_COST_FORWARD_BIASED, /* with a bias for each distance */
+    LH_COST_BACKWARD_BIASED,
     LH_COST_REFERENCE, /* products without tensor cores, element by element */
     LH_COST_REGISTERS, /* the same, of many sums at a time in registers */
     LH_COST_CLASSES

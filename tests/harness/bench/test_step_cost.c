@@ -171,6 +171,31 @@ TEST(a_step_is_three_passes) {
     step_close(&s);
 }
 
+/* How many calls of attention are of these classes. */
+static int count_attention(const char *options, lh_cost_class forward, lh_cost_class backward) {
+    step s;
+    lh_step_cost cost;
+    int count = 0;
+    if (!step_open(&s, "slide", options, "bf16") || !CHECK_OK(lh_step_cost_count(&s.spec, &cost)))
+        return -1;
+    for (int64_t i = 0; i < cost.ledger.count; ++i) {
+        const lh_ledger_call *call = &cost.ledger.call[i];
+        if (call->kernel == LH_KERNEL_attention_forward) count += call->cost.kind == forward;
+        if (call->kernel == LH_KERNEL_attention_backward) count += call->cost.kind == backward;
+    }
+    lh_step_cost_clear(&cost);
+    step_close(&s);
+    return count;
+}
+
+TEST(a_bias_makes_attention_another_kernel) {
+    static const char *const without = "layers=3 width=32 heads=2 window=16 position_bias=false";
+    static const char *const with = "layers=3 width=32 heads=2 window=16";
+    CHECK_EQ_INT(count_attention(with, LH_COST_FORWARD_BIASED, LH_COST_BACKWARD_BIASED), 6);
+    CHECK_EQ_INT(count_attention(with, LH_COST_FORWARD, LH_COST_BACKWARD), 0);
+    CHECK_EQ_INT(count_attention(without, LH_COST_FORWARD, LH_COST_BACKWARD), 6);
+}
+
 TEST(what_a_session_refuses_is_told) {
     step s;
     lh_step_cost cost;
