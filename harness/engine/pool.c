@@ -30,7 +30,6 @@ typedef struct slab {
 struct lh_pool {
     lh_device *device;
     lh_launch launch;
-    size_t workspace_bytes;
     size_class *class;
     int64_t class_count, class_capacity;
     lh_hash class_by_size;
@@ -153,13 +152,13 @@ void lh_pool_return(lh_pool *pool, void *memory, size_t bytes) {
 }
 
 lh_status lh_pool_workspace(lh_pool *pool, size_t bytes, void **out) {
-    if (bytes > pool->workspace_bytes) {
+    if (bytes > (size_t)pool->stats.workspace_bytes) {
         const size_t size = rounded(bytes + bytes / 4);
         device_release(pool, pool->launch.workspace);
         pool->launch.workspace = NULL;
-        pool->workspace_bytes = 0;
+        pool->stats.workspace_bytes = 0;
         LH_TRY(enlarge(pool, size, " of workspace", &pool->launch.workspace));
-        pool->workspace_bytes = size;
+        pool->stats.workspace_bytes = (int64_t)size;
     }
     *out = pool->launch.workspace;
     return LH_OK;

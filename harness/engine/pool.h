@@ -14,6 +14,7 @@ typedef struct lh_pool lh_pool;
 typedef struct lh_pool_stats {
     int64_t used_bytes;         /* handed out now */
     int64_t peak_bytes;         /* largest used_bytes since the last reset */
+    int64_t workspace_bytes;    /* of kernels, beside these */
     int64_t device_allocations; /* calls to the device's allocator so far */
 } lh_pool_stats;
 

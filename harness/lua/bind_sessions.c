@@ -413,6 +413,7 @@ static int time_steps(lua_State *lua) {
         lh_lua_set_known_number(lua, "q3_ms", times[i].q3_ms);
         lh_lua_set_known_number(lua, "tokens_per_step", times[i].tokens_per_step);
         lh_lua_set_integer(lua, "peak_memory_bytes", times[i].peak_memory_bytes);
+        lh_lua_set_integer(lua, "workspace_bytes", times[i].workspace_bytes);
         lh_lua_set_integer(lua, "allocations_after_warmup", times[i].allocations_after_warmup);
         lh_lua_set_integer(lua, "graphs_after_warmup", times[i].graphs_after_warmup);
         lua_seti(lua, -2, i + 1);

@@ -55,6 +55,7 @@ static void summarize(const lh_session *session, series *times, lh_step_time *ou
                           .tokens_per_step = (double)(session->rows * session->length *
                                                       session->plan.segments_per_step),
                           .peak_memory_bytes = stats.peak_bytes,
+                          .workspace_bytes = stats.workspace_bytes,
                           .allocations_after_warmup = stats.device_allocations - times->allocations,
                           .graphs_after_warmup = session->device->graphs_made - times->graphs};
 }

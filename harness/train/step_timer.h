@@ -12,6 +12,7 @@ typedef struct lh_step_time {
     double median_ms, q1_ms, q3_ms;
     double tokens_per_step;
     int64_t peak_memory_bytes;        /* of the pool during its steps */
+    int64_t workspace_bytes;          /* of kernels, beside it */
     int64_t allocations_after_warmup; /* must be 0 */
     int64_t graphs_after_warmup;      /* that a GPU's driver made anew; slow, unless 0 */
 } lh_step_time;

@@ -47,6 +47,9 @@ return function(tiny)
     }
   end
 
+  --- Of a time_steps result, as PyTorch counts: with what kernels work in.
+  function baseline.memory(time) return time.peak_memory_bytes + time.workspace_bytes end
+
   --- Takes the session's last steps without waiting for any, as in a run: ms of each, and the mean
   --- loss of all since the first, bits per token.
   function baseline.follow(session)

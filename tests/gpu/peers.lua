@@ -32,7 +32,7 @@ local function ours(setting)
   local following, loss = baseline.follow(session)
   return { step_time_ms = time.median_ms, step_time_q1_ms = time.q1_ms,
     step_time_q3_ms = time.q3_ms, following_step_ms = following,
-    peak_memory_bytes = time.peak_memory_bytes, loss_bits = loss }, flops
+    peak_memory_bytes = baseline.memory(time), loss_bits = loss }, flops
 end
 
 local function theirs(setting)

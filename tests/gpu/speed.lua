@@ -39,7 +39,7 @@ for _, setting in ipairs(settings) do
       segment = baseline.shape.segment, execution = graphs and "graph" or "eager",
       step_time_ms = time.median_ms, step_time_q1_ms = time.q1_ms, step_time_q3_ms = time.q3_ms,
       following_step_ms = following, graphs_after_warmup = time.graphs_after_warmup,
-      peak_memory_bytes = time.peak_memory_bytes, flops = reached,
+      peak_memory_bytes = baseline.memory(time), flops = reached,
       share_of_bf16 = rates.bf16 and reached / rates.bf16 or "" }
     print(("%-16s %-5s batch %d, %s: %.2f ms alone, %.2f ms in a row, %.1f TFLOP/s%s"):format(name,
       setting.precision, setting.batch, graphs and "graph" or "eager", time.median_ms, following,

@@ -64,7 +64,7 @@ end)
 local function times(ms, graphs)
   return function()
     return { { median_ms = ms, q1_ms = ms, q3_ms = ms, tokens_per_step = 64, peak_memory_bytes = 1e9,
-      graphs_after_warmup = graphs } }
+      workspace_bytes = 5e8, graphs_after_warmup = graphs } }
   end
 end
 
@@ -100,6 +100,7 @@ t.test("peers are compared by steps in a row", function()
   local row = csv.read(folder .. "/peers-slide.csv")[1]
   t.near(tonumber(row.following_step_ms), 11, 1e-9)
   t.equal(row.step_time_ms, "20")
+  t.near(tonumber(row.peak_memory_bytes), 1.5e9, 1)
 end)
 
 for _, name in ipairs { "losses", "speed", "peers-slide" } do os.remove(folder .. "/" .. name .. ".csv") end

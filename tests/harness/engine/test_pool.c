@@ -87,6 +87,7 @@ TEST(the_workspace_is_one_block_that_grows) {
     memset(large, 1, 100000);
     CHECK(lh_pool_launch(b.pool)->workspace == large);
     CHECK(lh_pool_get_stats(b.pool).peak_bytes == 0); /* that of what is taken alone */
+    CHECK_EQ_INT(lh_pool_get_stats(b.pool).workspace_bytes, 125184);
     CHECK(lh_pool_prepare(b.pool, 50000));
     CHECK(lh_pool_launch(b.pool)->workspace == large);
     end(&b);

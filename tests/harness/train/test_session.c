@@ -451,7 +451,7 @@ TEST(steady_training_allocates_nothing) {
     for (int i = 0; i < 2; ++i) {
         CHECK_EQ_INT(time[i].allocations_after_warmup, 0);
         CHECK(time[i].q1_ms > 0.0);
-        CHECK(time[i].peak_memory_bytes > 0);
+        CHECK(time[i].peak_memory_bytes > 0 && time[i].workspace_bytes > 0);
         CHECK_EQ_INT(time[i].graphs_after_warmup, 0);
         CHECK_EQ_INT(lh_session_step(sessions[i]), 28);
     }
