@@ -64,9 +64,10 @@ end
 
 local function state_of(run, results, is_done)
   local record = results:find(run.id)
+  if is_done then return record.status end
   if core.exists(results:checkpoint(run.id)) then return "begun" end
   if not record then return "new" end
-  return finished.is_over(record.status) and not is_done and "weights gone" or record.status
+  return finished.is_over(record.status) and "weights gone" or record.status
 end
 
 local function look_ahead(experiment, settings, open)

@@ -3,6 +3,7 @@
 -- is under way. Every write is whole or not at all; several processes may share a folder.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local finished = require "longhaul.run.finished"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local provenance = require "longhaul.run.provenance"
@@ -49,24 +50,44 @@ function store.of(path)
   return setmetatable({ path = path, file = path .. "/runs.csv", known = {} }, Store)
 end
 
--- Removes files of a run, unless a process is at it.
-local function remove_idle(made, id, paths)
+-- Removes files of a run, unless a process is at it; with `is_meant` only where that says so then.
+local function remove_idle(made, id, paths, is_meant)
   local lock_file = made:checkpoint(id) .. ".lock"
   local lock <close> = core.lock(lock_file, true)
-  if not lock then return end
+  if not lock or is_meant and not is_meant() then return end
   for _, path in ipairs(paths) do core.remove_file(path) end
   core.remove_file(lock_file)
 end
 
--- Removes what processes that were killed left behind: half-written files, and best weights of runs
--- that are done and that nobody has begun again.
+-- What an attempt at a run would go on from.
+local function attempt_files(made, id)
+  return { made:checkpoint(id), made:best_weights(id), made:forced(id) }
+end
+
+local attempt_names = { checkpoints = { "^(.+)%.snapshot$", "^(.+)%.forced$" },
+  weights = { "^(.+)%.best%.safetensors$" } }
+
+-- The ids of runs that have left a file of an attempt.
+local function attempted(made)
+  local ids = {}
+  for folder, patterns in pairs(attempt_names) do
+    for _, name in ipairs(core.list_folder(made.path .. "/" .. folder)) do
+      for _, pattern in ipairs(patterns) do
+        local id = name:match(pattern)
+        if id then ids[id] = true end
+      end
+    end
+  end
+  return lists.keys(ids)
+end
+
+-- Removes what processes that were killed left behind: half-written files, and what runs would go on
+-- from that are over. A run that is begun again has lost its row before it leaves a checkpoint.
 local function clean(made, folders)
   for _, name in ipairs(folders) do core.sweep_folder(made.path .. "/" .. name) end
-  for _, name in ipairs(core.list_folder(made.path .. "/weights")) do
-    local id = name:match("^(.+)%.best%.safetensors$")
-    local run = id and made:find(id)
-    local is_over = run and run.status == "done" and not core.exists(made:checkpoint(id))
-    if is_over then remove_idle(made, id, { made:best_weights(id) }) end
+  for _, id in ipairs(attempted(made)) do
+    local function is_over() return finished.row(id, made) ~= nil end
+    if is_over() then remove_idle(made, id, attempt_files(made, id), is_over) end
   end
 end
 
@@ -303,7 +324,7 @@ function Store:checkpoint(id) return ("%s/checkpoints/%s.snapshot"):format(self.
 --- Removes what an unfinished attempt at a run would go on from, unless a process is at it.
 function Store:drop_attempt(id)
   if not core.exists(self:checkpoint(id)) then return end
-  remove_idle(self, id, { self:checkpoint(id), self:best_weights(id), self:forced(id) })
+  remove_idle(self, id, attempt_files(self, id))
 end
 
 --- There while a run that was begun by --force is under way.

@@ -50,9 +50,9 @@ t.test("nothing is left to go on from of a run that is finished elsewhere", func
   local left, has_best = merged_into("stopped", "failed", 1)
   t.equal(table.concat(left, " "), "")
   t.check(not has_best, "best weights of the failed attempt")
-  -- that of a run which was finished here is one that was begun again with --force
-  left = merged_into("forced", "done", 3)
-  t.equal(table.concat(left, " "), "run.snapshot")
+  left, has_best = merged_into("killed", "done", 3)
+  t.equal(table.concat(left, " "), "")
+  t.check(not has_best, "best weights of one that was killed as it ended here")
 end)
 
 t.test("so it has in a packed folder, and from one", function()

@@ -80,6 +80,16 @@ t.test("a source that lost its weights runs again, by itself", function()
   t.equal(rows.late.bits_per_token, rows.base.bits_per_token)
 end)
 
+t.test("a run that was killed between its row and its checkpoint's removal is done", function()
+  run(base)
+  local planned = outlook.known(load(base), settings)[1]
+  local results = store.at(folder, "chain")
+  core.write_file(results:checkpoint(planned.id), "left")
+  t.equal(outlook.known(load(base), settings)[1].state, "done")
+  run(base)
+  t.check(not core.exists(results:checkpoint(planned.id)), "the next command removes it")
+end)
+
 t.test("a finished run is run again where it would start from another one", function()
   local text = [[
     bench:row { "source", model = lh.models.gpt2(size), task = task, seeds = 2,

@@ -243,16 +243,42 @@ t.test("a stale half-written file does no harm", function()
   t.equal(#results:rows(), 3)
 end)
 
-t.test("best weights go with a run that is done, and stay with one that was begun again", function()
-  local made = store.open(folder, "best")
-  for _, id in ipairs { "over", "again" } do
-    made:put { run_id = id, identity = 2, row = id, status = "done" }
-    core.write_file(made:best_weights(id), "weights")
+-- What is left of an attempt at a run of this status, which another process may have by then.
+local function left_of_attempt(status, is_locked)
+  local made = store.open(folder, "attempt-" .. status)
+  made:put { run_id = "a", identity = 2, row = "x", status = status }
+  for _, path in ipairs { made:checkpoint "a", made:best_weights "a", made:forced "a", made:last_checkpoint "a" } do
+    core.write_file(path, "kept")
   end
-  core.write_file(made:checkpoint "again", "checkpoint")
-  store.open(folder, "best")
-  t.check(not core.exists(made:best_weights "over"), "of a run that was killed as it ended")
-  t.check(core.exists(made:best_weights "again"), "of a run that goes on")
+  local lock = core.lock
+  core.lock = function(...) if not is_locked then return lock(...) end end
+  made:prepare()
+  core.lock = lock
+  local names = core.list_folder(made.path .. "/checkpoints")
+  table.move(core.list_folder(made.path .. "/weights"), 1, 1, #names + 1, names)
+  return table.concat(names, " ")
+end
+
+t.test("what a run would go on from goes once it is over, unless a process has it", function()
+  t.equal(left_of_attempt "done", "a-last.snapshot")
+  t.equal(left_of_attempt "diverged", "a-last.snapshot")
+  local all = "a-last.snapshot a.forced a.snapshot a.best.safetensors"
+  t.equal(left_of_attempt("done", true), all)
+  t.equal((left_of_attempt "failed":gsub(" a.snapshot.lock", "")), all)
+end)
+
+t.test("a run that has lost its row by then is begun again, and keeps what it goes on from", function()
+  local made, lock = store.open(folder, "forced"), core.lock
+  made:put { run_id = "a", identity = 2, row = "x", status = "done" }
+  core.write_file(made:checkpoint "a", "kept")
+  core.lock = function(...)
+    core.lock = lock
+    store.at(folder, "forced"):forget "a"
+    return lock(...)
+  end
+  made:prepare()
+  core.lock = lock
+  t.check(core.exists(made:checkpoint "a"), "its checkpoint")
 end)
 
 t.test("points of a curve after the checkpoint are dropped", function()
