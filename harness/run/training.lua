@@ -55,23 +55,31 @@ local function own_columns(row)
   return names
 end
 
--- Data that have become others since a sweep began would be run under the id of those before.
-local function check_data(run, session)
-  if session:info().digest == run.identity.data_digest then return session end
-  session:close()
-  error("the data have changed since this command began: run it again", 0)
-end
-
--- A session with the weights that the run starts from.
-local function begin_session(run)
-  local session = check_data(run, plan.session(run))
+-- Holds a session against its run, and gives it the weights that this starts from.
+local function prepare(session, run)
+  -- data that have become others since a sweep began would be run under the id of those before
+  if session:info().digest ~= run.identity.data_digest then
+    error("the data have changed since this command began: run it again", 0)
+  end
   for _, split in ipairs { "valid", "test" } do session:check_split(split) end
   choice.check(run.row, function() return session:measure_split "valid" end)
   causality.check(session, run.row.model.name, run.row.model.text)
   local weights = run.row.weights
   if weights then session:load_weights(data.weights(weights.name), weights.partly) end
   if run.start then session:load_weights(run.start.path, run.start.class ~= run.row.model.name) end
-  return session
+end
+
+-- A session with the weights that the run starts from, on every rank or on none: the next run needs
+-- the memory of one that is refused.
+local function begin_session(run)
+  local session
+  local good, message = pcall(ranks.together, function()
+    session = plan.session(run)
+    prepare(session, run)
+  end)
+  if good then return session end
+  if session then session:close() end
+  error(message, 0)
 end
 
 -- The checkpoint that a run goes on from, or "": its own, or the last one of a finished run that
@@ -91,14 +99,14 @@ end
 -- A session that goes on from a checkpoint when there is one, and the id of the run that left it; a
 -- checkpoint that cannot be read (an older format, a damaged disk) is named and left behind.
 local function open_session(run, results)
-  local session = ranks.together(begin_session, run)
   local id, snapshot = beginning_of(run, results)
+  local session = begin_session(run)
   if snapshot == "" then return session, run.id end
   local good, message = pcall(ranks.together, session.restore, session, snapshot)
   if good then return session, id end
   io.stderr:write(("starting again: %s\n"):format(message))
   session:close()
-  return ranks.together(begin_session, run), run.id
+  return begin_session(run), run.id
 end
 
 -- The gates of the model's recurrence encodings by name, and the names in order.

@@ -469,6 +469,27 @@ t.test("data that change while a sweep runs stop its next run", function()
   t.contains(store.at(folder, "changes"):rows()[1].error, "the data have changed since")
 end)
 
+t.test("a run that is refused once its session is made closes it", function()
+  local open, any_rank = plan.session, core.any_rank
+  local function closed_after(part, refused_elsewhere)
+    local closed, one = 0, {}
+    function plan.session(run)
+      if refused_elsewhere then core.any_rank = function() return true end end
+      function one.info() return { digest = run.identity.data_digest } end
+      function one.check_split() end
+      function one.close() closed = closed + 1 end
+      one[part] = function() error("refused", 0) end
+      return one
+    end
+    t.equal(runner.run(load((base:gsub('"base"', '"refused"'):gsub("1e%-2", "3e-2"))), settings), 1)
+    plan.session, core.any_rank = open, any_rank
+    return closed
+  end
+  t.equal(closed_after "info", 1)
+  t.equal(closed_after "check_split", 1)
+  t.equal(closed_after("nothing", true), 1)
+end)
+
 t.test("what two experiments share is run once, and behind what its rows start from", function()
   local path = folder .. "/shared.lua"
   core.write_file(path, [[
