@@ -15,7 +15,7 @@ enum { USUAL = 16, LONGEST = 1 << 16 };
 
 /* ---- the model ---- */
 
-static bool takes(const lh_model *model, int64_t length) {
+bool lh_check_takes(const lh_model *model, int64_t length) {
     const lh_status before = lh_error_get()->status;
     if (lh_model_check(model, length) == LH_OK) return true;
     lh_error_survive(before);
@@ -27,9 +27,9 @@ static bool takes(const lh_model *model, int64_t length) {
 static int64_t find_length(const lh_model *model, int64_t most) {
     const int64_t usual = lh_min(USUAL, most);
     for (int64_t length = usual; length <= most; ++length)
-        if (takes(model, length)) return length;
+        if (lh_check_takes(model, length)) return length;
     for (int64_t length = usual - 1; length > 0; --length)
-        if (takes(model, length)) return length;
+        if (lh_check_takes(model, length)) return length;
     return most;
 }
 
@@ -287,6 +287,70 @@ lh_status lh_check_run(lh_check_bench *bench, const lh_check_inputs *inputs, rea
     for (int64_t s = 0; s < LH_CHECK_SEGMENTS; ++s)
         LH_TRY(lh_check_pass(bench, inputs, s, *values + s * count));
     return LH_OK;
+}
+
+/* ---- one document in other segments ---- */
+
+/* Where number i of [segments][rows][from] stands in [segments][rows][to]. */
+static int64_t place_of(int64_t rows, int64_t from, int64_t to, int64_t i) {
+    const int64_t row = i / from % rows, at = i / from / rows * from + i % from;
+    return (at / to * rows + row) * to + at % to;
+}
+
+/* The same with `bytes` at each position. */
+static void move_places(const lh_check_bench *b, int64_t from, int64_t to, size_t bytes,
+                        const void *x, void *y) {
+    const int64_t positions = LH_CHECK_SEGMENTS * b->rows * b->length;
+    for (int64_t i = 0; x != NULL && i < positions; ++i)
+        memcpy((char *)y + (size_t)place_of(b->rows, from, to, i) * bytes,
+               (const char *)x + (size_t)i * bytes, bytes);
+}
+
+/* A copy of the inputs, one document a row, in segments of `length`. */
+static lh_status divide_inputs(const lh_check_bench *b, int64_t length, lh_check_inputs *out) {
+    const lh_check_inputs *in = &b->inputs;
+    const lh_model_setup *setup = &b->setup;
+    const int64_t segments = LH_CHECK_SEGMENTS * b->length / length;
+    LH_TRY(lh_check_inputs_copy(b, out));
+    move_places(b, b->length, length, sizeof *in->tokens, in->tokens, out->tokens);
+    move_places(b, b->length, length, sizeof *in->target, in->target, out->target);
+    move_places(b, b->length, length, (size_t)setup->input_features * sizeof(real), in->vectors,
+                out->vectors);
+    move_places(b, b->length, length, (size_t)setup->output_features * sizeof(real),
+                in->target_vectors, out->target_vectors);
+    free(out->starts);
+    out->starts = lh_allocate_zeroed((size_t)(segments * b->rows), sizeof *out->starts);
+    for (int64_t r = 0; out->starts != NULL && r < b->rows; ++r)
+        out->starts[r] = 1;
+    return out->starts != NULL ? LH_OK : LH_EMEMORY;
+}
+
+/* Passes over segments of `length`, which the bench has meanwhile. */
+static lh_status run_divided(lh_check_bench *bench, const lh_check_inputs *inputs, int64_t length,
+                             real *values) {
+    const int64_t own = bench->length, count = bench->rows * length * bench->columns;
+    lh_status status = LH_OK;
+    bench->length = bench->target_length = length;
+    for (int64_t s = 0; status == LH_OK && s < LH_CHECK_SEGMENTS * own / length; ++s)
+        status = lh_check_pass(bench, inputs, s, values + s * count);
+    bench->length = bench->target_length = bench->given = own;
+    return status;
+}
+
+lh_status lh_check_run_divided(lh_check_bench *bench, int64_t length, real **values) {
+    const int64_t whole = LH_CHECK_SEGMENTS * bench->length;
+    const size_t count = (size_t)(bench->rows * whole * bench->columns);
+    lh_check_inputs inputs;
+    real *parts = lh_allocate(count * sizeof *parts);
+    *values = lh_allocate(count * sizeof **values);
+    lh_status status = divide_inputs(bench, length, &inputs);
+    if (parts == NULL || *values == NULL) status = LH_EMEMORY;
+    if (status == LH_OK) status = run_divided(bench, &inputs, length, parts);
+    if (status == LH_OK)
+        move_places(bench, length, whole, (size_t)bench->columns * sizeof **values, parts, *values);
+    lh_check_inputs_clear(&inputs);
+    free(parts);
+    return status;
 }
 
 /* ---- the whole ---- */

@@ -38,6 +38,9 @@ typedef struct lh_check_bench {
 lh_status lh_check_open(const lh_check_spec *spec, int64_t rows, lh_check_bench *bench);
 void lh_check_close(lh_check_bench *bench);
 
+/* Whether the model takes segments of `length`; what it says of others is forgotten. */
+bool lh_check_takes(const lh_model *model, int64_t length);
+
 /* A copy of the bench's inputs. Gives; clear it in any case. */
 lh_status lh_check_inputs_copy(const lh_check_bench *bench, lh_check_inputs *out);
 void lh_check_inputs_clear(lh_check_inputs *inputs);
@@ -61,5 +64,9 @@ lh_status lh_check_pass(lh_check_bench *bench, const lh_check_inputs *inputs, in
 
 /* All segments. Gives values [segments][lh_check_count] (free()). */
 lh_status lh_check_run(lh_check_bench *bench, const lh_check_inputs *inputs, real **values);
+
+/* All positions of each row as one document, in segments of `length`, a divisor of their number; a
+ * model with an output for each. Gives values [rows][positions][columns] (free()). */
+lh_status lh_check_run_divided(lh_check_bench *bench, int64_t length, real **values);
 
 #endif

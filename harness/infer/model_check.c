@@ -3,6 +3,7 @@
 
 #include "harness/infer/check_bench.h"
 #include "harness/infer/check_gradients.h"
+#include "harness/infer/check_segments.h"
 #include "harness/train/adapter.h"
 
 #include <math.h>
@@ -339,6 +340,7 @@ static lh_status run_checks(lh_check_bench *b, real **values, lh_check_report *o
     LH_TRY(check_rows(b, *values, next(out)));
     LH_TRY(check_determinism(b, next(out)));
     LH_TRY(check_state(b, *values, next(out)));
+    LH_TRY(lh_check_segments(b, next(out)));
     LH_TRY(lh_check_gradients(b, next(out)));
     return lh_check_reach(b, next(out));
 }

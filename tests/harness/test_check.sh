@@ -21,6 +21,7 @@ seed:determinism:made twice from one seed it has other gradients
 uncarried:state:a segment's outputs are those of a fresh start
 blind:outputs:other inputs give the same ones
 infinite:outputs:not all are finite numbers
+length:segments:in segments of 16 and of 32 the output of position 0 (row 0) differs
 sign:gradients:along a direction of mix.
 term:gradients:10 % is allowed
 LIST

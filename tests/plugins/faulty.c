@@ -5,10 +5,24 @@
 #include "harness/engine/model.h"
 #include "harness/ops/ops.h"
 
-enum fault { NONE, NEXT, CHUNK, ROWS, LATER, SEED, UNCARRIED, SIGN, TERM, UNUSED, BLIND, INFINITE };
-static const char *const faults[] = {"none",  "next",      "chunk", "rows", "later",
-                                     "seed",  "uncarried", "sign",  "term", "unused",
-                                     "blind", "infinite",  NULL};
+enum fault {
+    NONE,
+    NEXT,
+    CHUNK,
+    ROWS,
+    LATER,
+    SEED,
+    UNCARRIED,
+    SIGN,
+    TERM,
+    UNUSED,
+    BLIND,
+    INFINITE,
+    LENGTH
+};
+static const char *const faults[] = {"none",  "next",      "chunk",  "rows", "later",
+                                     "seed",  "uncarried", "sign",   "term", "unused",
+                                     "blind", "infinite",  "length", NULL};
 
 typedef struct faulty {
     int64_t width;
@@ -81,6 +95,8 @@ static lh_tensor *misread(const faulty *model, const lh_pass *pass, lh_tensor *x
         return lh_pass_is_training(pass) ? lh_scale(tape, x, (double)++passes) : x;
     case BLIND:
         return lh_scale(tape, x, 0.0);
+    case LENGTH:
+        return lh_scale(tape, x, 1.0 + 0.01 * (double)x->shape[1]);
     case INFINITE:
         return lh_scale(tape, x, (double)INFINITY);
     default:

@@ -62,8 +62,9 @@ return {
     description = "On small random data, a line each: whether outputs are finite and depend on what is "
       .. "read; causality, where the class declares it; whether rows of a batch are independent; whether "
       .. "one seed gives the same numbers twice; whether a document begins afresh and what is carried "
-      .. "can be saved; gradients against differences, to 10 % in float; which parameters get none (a "
-      .. "warning). A model that fails one exits with 1. Give small options: it runs on the processor.",
+      .. "can be saved; whether other segments give the same outputs, where state is declared; gradients "
+      .. "against differences, to 10 % in float; which parameters get none (a warning). A model that "
+      .. "fails one exits with 1. Give small options: it runs on the processor.",
     options = {
       { "options=", "model options, 'layers=2 width=16'", "TEXT" },
       { "segment=", "length of a segment (default: the shortest from 16 on that the model takes)", "N" },
