@@ -193,6 +193,20 @@ end
 
 -- ---- cells ----
 
+local function has_values(columns, count)
+  for _, column in ipairs(columns) do
+    for i = 2, count + 1 do
+      if column[i] ~= "" then return true end
+    end
+  end
+  return false
+end
+
+-- Adds columns that belong together, unless they are empty in every row.
+local function add_columns(columns, more, count)
+  if has_values(more, count) then table.move(more, 1, #more, #columns + 1, columns) end
+end
+
 local function difference(name, list, why)
   if #list == 0 then return why or "" end
   local same = true
@@ -215,7 +229,7 @@ local function add_seeds(columns, pairs_of_sides, name)
   for i, apart in ipairs(statistics.told_apart(all)) do
     if apart then cells[i + 1] = cells[i + 1] .. " *" end
   end
-  table.move({ x_cells, y_cells, cells }, 1, 3, #columns + 1, columns)
+  add_columns(columns, { x_cells, y_cells, cells }, #pairs_of_sides)
 end
 
 -- A cost that all seeds share, with a ~ where it was timed on a busy machine.
@@ -238,26 +252,17 @@ local function add_costs(columns, pairs_of_sides, name)
     if has_ratio then sum, count = sum + math.log(y / x), count + 1 end
   end
   if count > 0 then cells.mean = ("%.3f"):format(math.exp(sum / count)) end
-  table.move({ x_cells, y_cells, cells }, 1, 3, #columns + 1, columns)
+  add_columns(columns, { x_cells, y_cells, cells }, #pairs_of_sides)
 end
 
-local function has_values(column, count)
-  for i = 2, count + 1 do
-    if column[i] ~= "" then return true end
-  end
-  return false
-end
-
--- Columns of cells as lines of them, those that are empty in every row left out.
+-- Columns of cells as lines of them.
 local function lines_of(columns, count)
   local lines, last, any_mean = {}, {}, false
   for i = 1, count + 1 do lines[i] = {} end
   for c, column in ipairs(columns) do
-    if has_values(column, count) or columns[c + 1] and has_values(columns[c + 1], count) then
-      for i = 1, count + 1 do table.insert(lines[i], column[i]) end
-      last[#last + 1] = column.mean or ""
-      any_mean = any_mean or column.mean ~= nil
-    end
+    for i = 1, count + 1 do lines[i][c] = column[i] end
+    last[c] = column.mean or ""
+    any_mean = any_mean or column.mean ~= nil
   end
   last[1] = "geometric mean"
   if any_mean and count > 1 then lines[#lines + 1] = last end
@@ -274,7 +279,7 @@ local function table_of(group, names)
     local add = metrics.is_by_seed(name) and add_seeds or add_costs
     add(columns, group.pairs, name)
   end
-  columns[#columns + 1] = said
+  add_columns(columns, { said }, #group.pairs)
   return fold.table(lines_of(columns, #group.pairs), fold.width())
 end
 

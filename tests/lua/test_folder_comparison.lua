@@ -97,6 +97,7 @@ end
 
 t.test("without a digest data are what runs call them", function()
   local said = compared({ { data = "33 novels", data_digest = "" } }, { { data = "generator", data_digest = "" } })
+  t.check(said:find "\nrow +bits_per_token: A +B +B less A +what differs\n", said)
   t.check(said:find "\nsame/books +2.000 +2.000 +data 33 novels %-> generator\n", said)
 end)
 
