@@ -373,6 +373,12 @@ lh_status lh_check_open(const lh_check_spec *spec, int64_t rows, lh_check_bench 
     return lh_state_clear(bench->state);
 }
 
+void lh_check_tell(lh_check_bench *bench, const char *what) {
+    const lh_check_spec *spec = bench->spec;
+    if (spec->hear != NULL) spec->hear(spec->context, what, bench->done, bench->all);
+    bench->done += 1;
+}
+
 void lh_check_close(lh_check_bench *bench) {
     lh_batch_clear(&bench->batch);
     lh_check_inputs_clear(&bench->inputs);

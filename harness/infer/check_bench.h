@@ -30,6 +30,7 @@ typedef struct lh_check_bench {
     lh_batch batch;
     lh_check_inputs inputs;
     int64_t given, columns; /* outputs of a segment: [rows][given][columns] */
+    int done, all;          /* what is checked */
 } lh_check_bench;
 
 /* On the processor, from a fresh start. The values are initial ones of the spec's seed and some
@@ -37,6 +38,9 @@ typedef struct lh_check_bench {
  * model does; close it in any case. */
 lh_status lh_check_open(const lh_check_spec *spec, int64_t rows, lh_check_bench *bench);
 void lh_check_close(lh_check_bench *bench);
+
+/* What is checked next. */
+void lh_check_tell(lh_check_bench *bench, const char *what);
 
 /* Whether the model takes segments of `length`; what it says of others is forgotten. */
 bool lh_check_takes(const lh_model *model, int64_t length);

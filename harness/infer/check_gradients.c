@@ -258,11 +258,16 @@ lh_status lh_check_gradients(lh_check_bench *bench, lh_finding *out) {
     const lh_params *params = bench->model->params;
     const accuracy limits = accuracy_of_build();
     worst all = {0};
+    char what[160];
     lh_params_clear_gradients(bench->model->params);
     LH_TRY(read_first_segments(bench));
     LH_TRY(go_backward(bench, false));
-    for (int i = 0; i < lh_params_count(params); ++i)
-        LH_TRY(check_param(bench, lh_params_at(params, i), &limits, &all));
+    for (int i = 0; i < lh_params_count(params); ++i) {
+        const lh_param *param = lh_params_at(params, i);
+        (void)snprintf(what, sizeof what, "gradient of %s", param->name);
+        lh_check_tell(bench, what);
+        LH_TRY(check_param(bench, param, &limits, &all));
+    }
     lh_params_clear_gradients(bench->model->params);
     tell_gradients(&limits, &all, (bench->model->class->abilities & LH_ABLE_CAUSAL_BY_MASK) != 0,
                    out);

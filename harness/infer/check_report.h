@@ -4,6 +4,9 @@
 
 #include "harness/engine/model.h"
 
+/* Hears what is checked next, which is number `done` of `all`, counted from 0. */
+typedef void (*lh_check_observer)(void *context, const char *what, int done, int all);
+
 /* All borrowed. */
 typedef struct lh_check_spec {
     const lh_model_class *model;
@@ -12,6 +15,8 @@ typedef struct lh_check_spec {
     int64_t length; /* of a segment; 0: one that the model takes */
     bool shorter;   /* or fewer, where the class tells which lengths it takes */
     uint64_t seed;
+    lh_check_observer hear; /* optional */
+    void *context;          /* what it is given */
 } lh_check_spec;
 
 typedef enum lh_check_verdict {

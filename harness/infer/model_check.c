@@ -331,17 +331,26 @@ static lh_status check_determinism(lh_check_bench *b, lh_finding *out) {
 
 /* ---- the whole ---- */
 
+/* Those of values before those of gradients, which tell of each parameter beside. */
 static lh_status run_checks(lh_check_bench *b, real **values, lh_check_report *out) {
-    enum { CUTS = 5 };
+    enum { CUTS = 5, OTHERS = 7 };
     out->length = b->length;
+    b->all = OTHERS + lh_params_count(b->model->params);
+    lh_check_tell(b, "outputs");
     LH_TRY(lh_check_run(b, &b->inputs, values));
     LH_TRY(check_outputs(b, *values, next(out)));
+    lh_check_tell(b, "causality");
     LH_TRY(check_causality(b, *values, CUTS, next(out)));
+    lh_check_tell(b, "rows");
     LH_TRY(check_rows(b, *values, next(out)));
+    lh_check_tell(b, "determinism");
     LH_TRY(check_determinism(b, next(out)));
+    lh_check_tell(b, "state");
     LH_TRY(check_state(b, *values, next(out)));
+    lh_check_tell(b, "segments");
     LH_TRY(lh_check_segments(b, next(out)));
     LH_TRY(lh_check_gradients(b, next(out)));
+    lh_check_tell(b, "parameters");
     return lh_check_reach(b, next(out));
 }
 

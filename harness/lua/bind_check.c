@@ -1,6 +1,7 @@
 /* What a model keeps of its promises. */
 #include "harness/infer/model_check.h"
 #include "harness/lua/bind.h"
+#include "harness/train/adapter.h"
 
 static int push_report(lua_State *lua) {
     static const char *const verdicts[] = {[LH_CHECK_OK] = "ok",
@@ -20,8 +21,25 @@ static int push_report(lua_State *lua) {
     return 1;
 }
 
+/* A function that is told what is checked; what goes wrong there ends no check. */
+typedef struct listener {
+    lua_State *lua;
+    int function;
+} listener;
+
+static void hear(void *context, const char *what, int done, int all) {
+    const listener *l = context;
+    if (!lua_checkstack(l->lua, LUA_MINSTACK)) return;
+    lua_pushvalue(l->lua, l->function);
+    lua_pushstring(l->lua, what);
+    lua_pushinteger(l->lua, done);
+    lua_pushinteger(l->lua, all);
+    if (lua_pcall(l->lua, 3, 0, 0) != LUA_OK) lua_pop(l->lua, 1);
+}
+
 /* check_model{model = its options, sizes = as task_info gives them, length = of a segment or nil,
- * seed or nil} -> {length, {check, verdict = "ok", "failed", "warning" or "left out", text} ...}.
+ * seed or nil, hear(what, done, all) or nil} -> {length, {check, verdict = "ok", "failed",
+ * "warning" or "left out", text} ...}.
  */
 static int check_model(lua_State *lua) {
     luaL_checktype(lua, 1, LUA_TTABLE);
@@ -35,9 +53,32 @@ static int check_model(lua_State *lua) {
     spec.length = luaL_optinteger(lua, -1, 0);
     lua_getfield(lua, 1, "seed");
     spec.seed = (uint64_t)luaL_optinteger(lua, -1, 1);
+    lua_getfield(lua, 1, "hear");
+    listener l = {.lua = lua, .function = lua_gettop(lua)};
+    if (lua_isfunction(lua, l.function)) {
+        spec.hear = hear;
+        spec.context = &l;
+    }
     lh_lua_check(lua, lh_check_model(&spec, &report));
     lh_lua_settle(lua, lh_lua_guard(lua, push_report, &report));
     return 1;
 }
 
-const luaL_Reg lh_lua_check_model[] = {{"check_model", check_model}, {NULL, NULL}};
+/* model_takes(options of a model, sizes as task_info gives them, length of a segment or nil) ->
+ * whether there is such a model, and it takes such segments. */
+static int model_takes(lua_State *lua) {
+    const lh_lua_options *o = lh_lua_options_at(lua, 1, "model");
+    const lh_model_setup setup = lh_lua_setup(lua, 2);
+    const int64_t length = luaL_optinteger(lua, 3, 0);
+    const lh_status before = lh_error_get()->status;
+    lh_model *model = NULL;
+    bool taken = lh_model_create_for(o->model, o->values, &setup, &model) == LH_OK;
+    if (taken && length > 0) taken = lh_model_check(model, length) == LH_OK;
+    if (model != NULL) lh_model_destroy(model);
+    if (!taken) lh_error_survive(before);
+    lua_pushboolean(lua, taken);
+    return 1;
+}
+
+const luaL_Reg lh_lua_check_model[] = {
+    {"check_model", check_model}, {"model_takes", model_takes}, {NULL, NULL}};

@@ -2,29 +2,12 @@
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 
-local layers = "layers=2 width=8 heads=2 "
-local core_options = layers .. "hidden=12 dropout=0 "
+local small = require "longhaul.small"
 
--- Small options of each; what is read of it is a task's of tokens, unless it reads vectors alone.
-local small = {
-  xl = layers .. "window=8", slide = layers .. "window=4",
-  brt = "layers=3 width=8 heads=2 window=4 states=4",
-  memorizing = "layers=3 width=8 heads=2 window=4 memory=12 top=3 memory_layer=2",
-  transformer_xl = core_options .. "span=5", universal = "width=8 heads=2 hidden=12 steps=2 span=4",
-  staircase = core_options .. "forward_size=2 steps=3",
-  cached_staircase = core_options .. "forward_size=2 step_size=6", feedback = core_options .. "span=5",
-  dai_xl = core_options .. "memory=5",
-  compressive = core_options .. "block=4 memory=5 compressed_memory=3 compression_rate=2",
-  rmt = core_options .. "block=4 memory_tokens=2", lstm = "layers=2 width=6 hidden=8",
-  rnn = "layers=2 width=6 hidden=8", linear_attention = core_options,
-  mamba2 = "layers=2 width=8 state=6 head_width=4", gated_deltanet = "layers=2 width=8 heads=2 hidden=12 head_width=4",
-  transformer = core_options, rsa = "layers=2 width=3 heads=3 rsa_kinds=1,1,1,0,0,0",
-  gpt2 = layers .. "context=16 window=4", gpt2_recurrent = layers .. "context=16 summary_hidden=5 window=4 carry=true",
-  t5 = core_options, reformer = core_options .. "positions=16 chunk=4 rounds=2",
-  routing = core_options .. "window=4 clusters=2",
-  reformer_encoder_decoder = core_options .. "positions=24",
-  informer = core_options .. "factor=1", logsparse = core_options .. "kernel=2", series_xl = core_options,
-  dlinear = "kernel=3", seasonal_naive = "season=8",
+-- What is said of some beside small numbers.
+local own = {
+  dai_xl = "dropout=0", gpt2_recurrent = "carry=true", reformer = "rounds=2", rsa = "rsa_kinds=1,1,1,0,0,0",
+  informer = "factor=1", logsparse = "kernel=2",
 }
 
 -- What is not declared, or not there to be checked, as segments of one length alone.
@@ -58,9 +41,10 @@ end
 
 for _, class in ipairs(core.models()) do
   t.test(class.name .. " passes", function()
-    t.check(small[class.name] ~= nil, "it has no small options here")
-    local report = core.check_model { model = core.options("model", class.name, small[class.name]),
-      sizes = sizes_for(class) }
+    local sizes = sizes_for(class)
+    local options = core.options("model", class.name, small.text(class, own[class.name] or "", sizes))
+    t.check(core.describe(options, sizes, 16).total < 40000, "it is not small")
+    local report = core.check_model { model = options, sizes = sizes }
     for _, finding in ipairs(report) do
       local absent = left_out[finding.check]
       local expected = absent and absent[class.name] and "left out" or "ok"
@@ -69,12 +53,39 @@ for _, class in ipairs(core.models()) do
   end)
 end
 
+local function class_of(name)
+  for _, class in ipairs(core.models()) do
+    if class.name == name then return class end
+  end
+end
+
 -- Released code that goes another way at a segment's boundary is an option; with it the promise is broken.
 t.test("a state that keeps something else at a boundary is found", function()
-  local options = core_options:gsub("dropout=0", "forward_size=2 steps=4 cache=outputs")
-  local report = core.check_model { model = core.options("model", "staircase", options),
-    sizes = { vocabulary = 11 } }
+  local sizes = { vocabulary = 11 }
+  local text = small.text(class_of "staircase", "steps=4 forward_size=2 cache=outputs", sizes)
+  local report = core.check_model { model = core.options("model", "staircase", text), sizes = sizes }
   t.contains(describe(report), "in segments of 16 and of 32 the output of position 16")
+end)
+
+t.test("what is said of a model stays, and the rest is small as far as the model takes it", function()
+  local sizes = { vocabulary = 11 }
+  t.equal(small.text(class_of "lstm", "layers=5 hidden=99", sizes), "layers=5 hidden=99 width=16")
+  t.equal(small.text(class_of "brt", "heads=4", sizes), "heads=4 layers=3 width=16 window=8") -- recurrent_layers=-3
+  t.equal(small.text(class_of "gpt2", "", sizes), "layers=2 heads=2 width=16 window=8 context=32")
+  -- the window is the segment
+  t.equal(small.text(class_of "xl", "window=24", sizes, 24), "window=24 layers=2 heads=2 width=16")
+  t.equal(small.text(class_of "xl", "", sizes, 512), "layers=2 heads=2 width=16")
+end)
+
+t.test("a check says what it looks at, and how much of it there is", function()
+  local told = {}
+  core.check_model { model = core.options("model", "lstm", "layers=1 width=4 hidden=4"), sizes = { vocabulary = 11 },
+    hear = function(what, done, all) told[#told + 1] = ("%d/%d %s"):format(done + 1, all, what) end }
+  t.equal(told[1], "1/13 outputs")
+  t.equal(told[6], "6/13 segments")
+  t.contains(told[7], "7/13 gradient of ")
+  t.equal(told[13], "13/13 parameters")
+  t.equal(#told, 13)
 end)
 
 t.finish()

@@ -3,6 +3,8 @@ local command = require "longhaul.command"
 local core = require "longhaul.core"
 local fold = require "longhaul.run.fold"
 local lists = require "longhaul.run.lists"
+local progress = require "longhaul.run.progress"
+local small = require "longhaul.small"
 
 -- A small language model's task, one with a source where the model has an encoder, or windows of a
 -- small series.
@@ -40,17 +42,32 @@ local function print_findings(report)
   return failed
 end
 
+-- Checks with a bar of what is checked now.
+local function watched(name, spec)
+  local board = progress.board()
+  function spec.hear(what, done, all)
+    board:show("check " .. name, { step = done, steps = all, text = ("%d/%d %s"):format(done + 1, all, what) })
+  end
+  local good, report = pcall(core.check_model, spec)
+  board:finish("check " .. name)
+  if not good then error(report, 0) end
+  return report
+end
+
 local function check(values, rest)
   local class = class_of(rest[1])
   if values["task-options"] and not values.task then
     command.misuse "longhaul check: --task-options is said with --task"
   end
+  core.options("model", class.name, values.options or "") -- says what is wrong with them
   local sizes = sizes_for(class, values)
-  local report = core.check_model { model = core.options("model", class.name, values.options or ""),
-    sizes = sizes, length = command.integer(values, "segment", sizes.length),
-    seed = command.integer(values, "seed", 1, 0, math.maxinteger) }
+  local length = command.integer(values, "segment", sizes.length)
+  local options = small.text(class, values.options or "", sizes, length)
+  local report = watched(class.name, { model = core.options("model", class.name, options), sizes = sizes,
+    length = length, seed = command.integer(values, "seed", 1, 0, math.maxinteger) })
   local failed = print_findings(report)
-  print(("\n%s, two rows, two segments of %d"):format(class.name, report.length))
+  fold.print(("\n%s, two rows, two segments of %d"):format(class.name, report.length))
+  if options ~= "" then fold.print("options: " .. options) end
   return failed > 0 and command.failed or command.ok
 end
 
@@ -64,9 +81,10 @@ return {
       .. "one seed gives the same numbers twice; whether a document begins afresh and what is carried "
       .. "can be saved; whether other segments give the same outputs, where state is declared; gradients "
       .. "against differences, to 10 % in float; which parameters get none (a warning). A model that "
-      .. "fails one exits with 1. Give small options: it runs on the processor.",
+      .. "fails one exits with 1. What is not said of layers, widths, windows and the like is small, so that it "
+      .. "takes seconds on the processor; the last line says it.",
     options = {
-      { "options=", "model options, 'layers=2 width=16'", "TEXT" },
+      { "options=", "model options, 'layers=2 width=16'; the others are small where the model takes it", "TEXT" },
       { "segment=", "length of a segment (default: the shortest from 16 on that the model takes)", "N" },
       { "task=", "with a task's sizes, and the adapter that it needs", "NAME" },
       { "task-options=", "task and corpus options, 'name=books segment=64'", "TEXT" },
