@@ -1,6 +1,6 @@
 -- Which build of a plug-in a run is of: the shared object that its model or task came from, by a
 -- digest of the file. A run is what it is called by the version that its class states; a rebuild
--- discards nothing, but who reads runs of several builds hears of it.
+-- discards nothing, a checkpoint neither, but who reads runs of several builds hears of it.
 local core = require "longhaul.core"
 
 local plugins = {}
@@ -29,6 +29,16 @@ function plugins.text(model, task)
   local texts = { of_model and build_of(of_model) }
   if of_task and of_task ~= of_model then texts[#texts + 1] = build_of(of_task) end
   return table.concat(texts, ", ")
+end
+
+--- The builds of both texts: those `before`, or nil, and those that came to them.
+function plugins.joined(before, text)
+  local builds, seen = {}, {}
+  for build in ((before or "") .. ", " .. text):gmatch "[^,%s][^,]*" do
+    if not seen[build] then builds[#builds + 1] = build end
+    seen[build] = true
+  end
+  return table.concat(builds, ", ")
 end
 
 -- "glru.so, steps.so"

@@ -61,10 +61,10 @@ end
 
 -- What an attempt at a run would go on from.
 local function attempt_files(made, id)
-  return { made:checkpoint(id), made:best_weights(id), made:forced(id) }
+  return { made:checkpoint(id), made:best_weights(id), made:forced(id), made:builds(id) }
 end
 
-local attempt_names = { checkpoints = { "^(.+)%.snapshot$", "^(.+)%.forced$" },
+local attempt_names = { checkpoints = { "^(.+)%.snapshot$", "^(.+)%.forced$", "^(.+)%.builds$" },
   weights = { "^(.+)%.best%.safetensors$" } }
 
 -- The ids of runs that have left a file of an attempt.
@@ -329,6 +329,9 @@ end
 
 --- There while a run that was begun by --force is under way.
 function Store:forced(id) return ("%s/checkpoints/%s.forced"):format(self.path, id) end
+
+--- By which builds of a plug-in a run's checkpoint is, while it is under way.
+function Store:builds(id) return ("%s/checkpoints/%s.builds"):format(self.path, id) end
 
 --- Forgets that an earlier command began a run by --force, unless a process is at it.
 function Store:forget_forced(id)

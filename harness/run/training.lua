@@ -109,6 +109,19 @@ local function open_session(run, results)
   return begin_session(run), run.id
 end
 
+-- A run that goes on from a checkpoint is by the builds of a plug-in that trained it so far, too.
+local function note_builds(run, results, session, begun, record)
+  if not record.plugin or not ranks.first then return end
+  local file, before = results:builds(run.id), nil
+  if begun ~= run.id then
+    before = results:find(begun).plugin
+  elseif session:info().step > 0 and core.exists(file) then
+    before = core.read_file(file)
+  end
+  record.plugin = plugins.joined(before, record.plugin)
+  core.write_file(file, record.plugin)
+end
+
 -- The gates of the model's recurrence encodings by name, and the names in order.
 local function gates_of(session)
   local gates, names = {}, {}
@@ -251,6 +264,7 @@ local function finish(run, results, session, record, shown)
   core.remove_file(results:checkpoint(run.id))
   core.remove_file(results:best_weights(run.id))
   core.remove_file(results:forced(run.id))
+  core.remove_file(results:builds(run.id))
   return true
 end
 
@@ -260,6 +274,7 @@ function training.run(run, results, machine, shown)
   local record, trained = new_record(run, machine), false
   local good, outcome = pcall(function()
     local session <close>, begun = open_session(run, results)
+    note_builds(run, results, session, begun, record)
     if not train(run, results, session, shown, begun) then return "interrupted" end
     trained = true
     return finish(run, results, session, record, shown) and "done" or "interrupted"
@@ -276,6 +291,7 @@ function training.run(run, results, machine, shown)
     record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line,
       run.row.label, outcome)
     core.remove_file(results:forced(run.id))
+  core.remove_file(results:builds(run.id))
     -- one that failed before it began again keeps what it was worth
     if not finished.row(run.id, results) then results:put(record, own_columns(run.row)) end
     shown:finish("failed: " .. record.error)

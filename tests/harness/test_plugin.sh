@@ -119,7 +119,7 @@ local bench = lh.experiment "built"
 local books = lh.data.text { "generate:books", documents = 20, document_bytes = 2000, tokens = "bytes" }
 local task = lh.tasks.language_model { books, segment = 32, batch = 2, evaluate_batches = 2 }
 for _, name in ipairs { "mine", "lstm" } do
-  bench:row { name, model = lh.models[name] { width = 8 }, task = task, train = lh.train { steps = 3, warmup = 1 }, seeds = 2 }
+  bench:row { name, model = lh.models[name] { width = 8 }, task = task, train = lh.train { steps = 3, warmup = 1, log_every = 3 }, seeds = 2 }
 end
 bench:table { columns = { "bits_per_byte" } }
 return bench
@@ -144,6 +144,21 @@ succeeds "unless its version is another" "4 runs, 2 done" built raised dry-run
 quietly 1 "of which there are no others" bash -c "$(declare -f built); scratch=$scratch LONGHAUL_BIN=$LONGHAUL_BIN; built raised table | grep 'another build'"
 succeeds "or they are run again" "[4/4]" built rebuilt run --no-timing --force
 quietly 1 "and are by this build then" bash -c "$(declare -f built); scratch=$scratch LONGHAUL_BIN=$LONGHAUL_BIN; built rebuilt dry-run | grep 'another build'"
+
+# A run that goes on by another build is by both.
+both='mine.so [0-9a-f]+, mine.so [0-9a-f]+'
+succeeds "runs are kept to be gone on from" "[2/2]" built good run --no-timing --force --keep-checkpoints --only mine
+succeeds "another build goes on from them" "going on from the 3 steps" built rebuilt extend --no-timing --only mine --steps 900
+quietly 0 "which are by both then" bash -c "'$LONGHAUL_BIN' query row=mine seed=1 --results '$scratch/built' --columns step,plugin --csv | grep -qE '^900,.*$both'"
+(cd "$scratch" && LONGHAUL_PLUGINS=$scratch/good exec "$LONGHAUL_BIN" run built.lua --scale smoke --results half --no-timing --only mine --seeds 1 \
+    --set 'train.steps=2000 train.checkpoint_every=10' >/dev/null 2>&1) &
+until compgen -G "$scratch/half/built/checkpoints/*.snapshot" >/dev/null || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+kill -TERM $!
+wait $!
+succeeds "one that was interrupted is gone on with" "[1/1]" built rebuilt run --results half --no-timing --only mine --seeds 1 \
+    --set 'train.steps=2000 train.checkpoint_every=10'
+quietly 0 "and is by both, too" bash -c "'$LONGHAUL_BIN' query row=mine --results '$scratch/half' --columns plugin --csv | grep -qE '$both'"
+succeeds "of which nothing is left beside the results" "0" bash -c "find '$scratch/half' -name '*.builds' | wc -l"
 
 succeeds "a corpus outside of the tree is read" "diary: bits_per_token" made diary data
 fails 1 "data that no plug-in has are named" "no corpus 'diaryy' (did you mean 'diary'?)" env LONGHAUL_PLUGINS="$scratch/diary" \
