@@ -1,5 +1,6 @@
 -- Two runs side by side: which options differ, their metrics, their curves at the same steps, and the
 -- difference of their configurations over the seeds that both have.
+local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local fold = require "longhaul.run.fold"
 local lists = require "longhaul.run.lists"
@@ -53,6 +54,18 @@ local function several(text, found)
     #found, found[1].run.experiment, found[1].run.scale, quote.visible(table.concat(names, "\n")))
 end
 
+-- The rows' labels, each once.
+local function labels_of(stores)
+  local labels, seen = {}, {}
+  for _, from in ipairs(stores) do
+    for _, run in ipairs(from:rows()) do
+      if not seen[run.row] then labels[#labels + 1] = run.row end
+      seen[run.row] = true
+    end
+  end
+  return labels
+end
+
 --- The run of a text, and its store: { run =, from = }. The text is the beginning of its id, conditions
 --- (query.lua) that only runs of one configuration meet, or the label of a row; `where` are conditions
 --- for the last two. Fails where it is none, or may be several.
@@ -62,7 +75,10 @@ function run_comparison.find(stores, text, where)
     local conditions = query.read { text } or { { name = "row", operator = "=", value = text } }
     found = by_conditions(stores, table.move(where or {}, 1, #(where or {}), #conditions + 1, conditions))
   end
-  if #found == 0 then error(("no run or row '%s'; `longhaul query` lists them"):format(text), 0) end
+  if #found == 0 then
+    error(("no run or row '%s'%s; `longhaul query` lists them"):format(text,
+      core.did_you_mean(text, labels_of(stores))), 0)
+  end
   if #found > 1 then error(several(text, found), 0) end
   return found[1]
 end

@@ -122,6 +122,8 @@ succeeds "what is not in bytes says so" "state_bytes, KiB  " compare "$small" "$
 succeeds "curves at common steps" "step 4 " compare "$small" "$large"
 succeeds "of two seeds of a row" "OPTIONS are the same" compare "$small" "$(id 4 2)"
 fails 1 "no run" "no run or row 'zz'" compare zz "$large"
+fails 1 "a folder that is not there" "there is no folder '$scratch/nowhere' to compare it with" compare "$scratch" "$scratch/nowhere"
+fails 1 "nor before one that is" "there is no folder 'nowhere' to compare it with" compare nowhere "$scratch"
 fails 1 "a beginning of several" "may be one of 4, which --where" compare "" "$large"
 fails 2 "two folders have no other" "--results is for two runs" compare "$scratch/one" "$scratch/two"
 succeeds "conditions are of folders, too" "1 rows in both, 1 of 1" "$longhaul" compare "$scratch/one" "$scratch/two" --where "row=8 seed=1"

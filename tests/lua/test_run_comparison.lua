@@ -111,6 +111,8 @@ t.test("a text that may be several names them", function()
   t.fails(function() run_comparison.find({ from }, "class=slide") end,
     "'class=slide' may be one of 2, which --where, as in --where 'experiment=pairs scale=small', tells apart:")
   t.fails(function() run_comparison.find({ from }, "nothing") end, "no run or row 'nothing'")
+  t.fails(function() run_comparison.find({ from }, bench.rows[1].label .. "x") end,
+    ("'%sx' (did you mean '%s'"):format(bench.rows[1].label, bench.rows[1].label))
 end)
 
 t.test("a loss that one seed never reached has no mean over those that did", function()

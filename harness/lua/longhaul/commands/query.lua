@@ -100,6 +100,13 @@ local function compare_folders(values, rest, conditions)
   io.write(folder_comparison.text(rest[1], rest[2], names, conditions))
 end
 
+-- A row may be called as a folder is; one that is no run is meant as a folder, and the other is missing.
+local function check_pair(stores, conditions, folder, other)
+  if not core.is_folder(folder) or core.is_folder(other) then return end
+  if pcall(run_comparison.find, stores, folder, conditions) then return end
+  error(("'%s' is a folder, and there is no folder '%s' to compare it with"):format(folder, other), 0)
+end
+
 local function compare(values, rest)
   if #rest ~= 2 then command.misuse "compare takes two RUNs (ids, rows or conditions) or two folders" end
   local conditions, wrong = query.read { values.where or "" }
@@ -107,6 +114,8 @@ local function compare(values, rest)
   if core.is_folder(rest[1]) and core.is_folder(rest[2]) then return compare_folders(values, rest, conditions) end
   if values.columns then command.misuse "--columns is for two folders" end
   local stores = stores_of(values)
+  check_pair(stores, conditions, rest[1], rest[2])
+  check_pair(stores, conditions, rest[2], rest[1])
   io.write(run_comparison.text(run_comparison.find(stores, rest[1], conditions),
     run_comparison.find(stores, rest[2], conditions)))
 end
