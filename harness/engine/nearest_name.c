@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { WORD_BYTES = 64, SHORTEST_PART = 3 /* letters of a word that are looked for in names */ };
@@ -71,19 +70,29 @@ static int most_edits(const char *word) {
     return smaller(length / 2, (length + 2) / 3);
 }
 
+/* Edits from the word to the nearest of the names; more than most_edits where none is near. */
+static int fewest_edits(const char *word, const char *const *names) {
+    int best = most_edits(word) + 1;
+    for (int i = 0; names[i] != NULL; ++i)
+        best = smaller(best, edit_distance(word, names[i]));
+    return best;
+}
+
+/* Names that are equally near; the first `most` of them, and how many. */
+static int names_near(const char *word, const char *const *names, int most, const char **near) {
+    const int best = fewest_edits(word, names);
+    const size_t length = strlen(word);
+    int count = 0;
+    for (int i = 0; names[i] != NULL && count < most && best <= most_edits(word); ++i)
+        if (edit_distance(word, names[i]) == best) near[count++] = names[i];
+    if (count > 0 || length < SHORTEST_PART || length >= WORD_BYTES) return count;
+    near[0] = name_with(word, names);
+    return near[0] != NULL;
+}
+
 const char *lh_nearest_name(const char *word, const char *const *names) {
     const char *nearest = NULL;
-    int best = most_edits(word) + 1;
-    for (int i = 0; names[i] != NULL; ++i) {
-        const int distance = edit_distance(word, names[i]);
-        if (distance < best) {
-            best = distance;
-            nearest = names[i];
-        }
-    }
-    const size_t length = strlen(word);
-    const bool is_part = length >= SHORTEST_PART && length < WORD_BYTES;
-    return nearest == NULL && is_part ? name_with(word, names) : nearest;
+    return names_near(word, names, 1, &nearest) > 0 ? nearest : NULL;
 }
 
 /* A list is told whole or not at all: a short one beside the nearest name, a longer one alone. */
@@ -97,17 +106,32 @@ static size_t list_bytes(const char *const *names) {
     return bytes;
 }
 
+/* Adds to a text of `used` bytes what fits of another; the bytes used then. */
+static size_t add(char *text, size_t room, size_t used, const char *more) {
+    const size_t length = strlen(more), fits = room - used - 1,
+                 taken = length < fits ? length : fits;
+    memcpy(text + used, more, taken);
+    text[used + taken] = '\0';
+    return used + taken;
+}
+
 const char *lh_did_you_mean(const char *word, const char *const *names) {
-    static _Thread_local char text[WORD_BYTES + LIST_BYTES + 64];
-    const char *nearest = lh_nearest_name(word, names);
-    const size_t most = nearest != NULL ? SHORT_LIST_BYTES : LIST_BYTES, bytes = list_bytes(names);
+    enum { MOST_NEAR = 3, ROOM = MOST_NEAR * (WORD_BYTES + 8) + LIST_BYTES + 64 };
+    static _Thread_local char text[ROOM];
+    const char *near[MOST_NEAR];
+    const int count = names_near(word, names, MOST_NEAR, near);
+    const size_t most = count > 0 ? SHORT_LIST_BYTES : LIST_BYTES, bytes = list_bytes(names);
     size_t used = 0;
     text[0] = '\0';
-    if (nearest != NULL)
-        used = (size_t)snprintf(text, sizeof text, " (did you mean '%s'?)", nearest);
+    for (int i = 0; i < count; ++i) {
+        used = add(text, ROOM, used, i == 0 ? " (did you mean '" : " or '");
+        used = add(text, ROOM, used, near[i]);
+        used = add(text, ROOM, used, i == count - 1 ? "'?)" : "'");
+    }
     if (bytes == 0 || bytes > most) return text;
-    for (int i = 0; names[i] != NULL; ++i)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
-                                 i > 0 ? ", " : "; there are: ", names[i]);
+    for (int i = 0; names[i] != NULL; ++i) {
+        used = add(text, ROOM, used, i > 0 ? ", " : "; there are: ");
+        used = add(text, ROOM, used, names[i]);
+    }
     return text;
 }

@@ -22,9 +22,15 @@ TEST(swapped_neighbours_are_one_edit) {
     CHECK(lh_nearest_name("nur", commands) == NULL);
 }
 
-TEST(of_equally_near_names_it_is_the_first) {
+TEST(of_equally_near_names_it_is_the_first_and_a_message_has_three) {
     static const char *const equal[] = {"bat", "cat", NULL};
     CHECK_STR(lh_nearest_name("rat", equal), "bat");
+    CHECK_STR(lh_did_you_mean("rat", equal),
+              " (did you mean 'bat' or 'cat'?); there are: bat, cat");
+    CHECK_STR(lh_did_you_mean("bat", equal), " (did you mean 'bat'?); there are: bat, cat");
+    static const char *const many[] = {"bat", "cat", "fat", "hat", NULL};
+    CHECK_STR(lh_did_you_mean("rat", many),
+              " (did you mean 'bat' or 'cat' or 'fat'?); there are: bat, cat, fat, hat");
 }
 
 /* At most half of a short word, or a third of a longer one, may be wrong. */
@@ -80,10 +86,12 @@ TEST(a_list_that_nobody_would_read_is_left_out) {
         (void)snprintf(text[i], sizeof text[i], "option_%03d", i);
         many[i] = text[i];
     }
-    CHECK_STR(lh_did_you_mean("option_07", many), " (did you mean 'option_007'?)");
+    CHECK_STR(lh_did_you_mean("option_07", many),
+              " (did you mean 'option_007' or 'option_017' or 'option_027'?)");
     CHECK_STR(lh_did_you_mean("q", many), "");
     many[40] = NULL;
-    CHECK_STR(lh_did_you_mean("option_07", many), " (did you mean 'option_007'?)");
+    CHECK_STR(lh_did_you_mean("option_07", many),
+              " (did you mean 'option_007' or 'option_017' or 'option_027'?)");
     const char *told = lh_did_you_mean("q", many);
     CHECK_EQ_INT(strlen(told), strlen("; there are: ") + 40 * 10 + 39 * 2);
     CHECK_STR(strrchr(told, ' '), " option_039");
