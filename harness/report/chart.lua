@@ -1,4 +1,4 @@
--- The charts of an experiment: loss curves always, and what bench:plot declared, drawn by the kinds
+-- The charts of an experiment: loss curves always, those of trials where rows are tuned, and what bench:plot declared, drawn by the kinds
 -- of charts/. One chart per data set, but for kinds that show all of them. A chart is a value
 -- first: { template = plots/<template>.gp, title =, x_title =, y_title =, blocks = { { name, data }
 -- ... }, settings = { { name, value } ... }, after = lines of gnuplot }, so that what is drawn can
@@ -32,7 +32,7 @@ end
 local function shown_rows(view, kind, plot, dataset)
   local wanted, list = {}, {}
   for _, label in ipairs(kind.rows and kind.rows(plot) or {}) do wanted[label] = true end
-  for _, source in ipairs(parts.sources(view, plot)) do
+  for _, source in ipairs((kind.sources or parts.sources)(view, plot)) do
     for _, row in ipairs(source.rows) do
       local shown = (next(wanted) == nil or wanted[row.label])
         and (dataset == "" or row.dataset == dataset) and parts.has_all(row, plot.where)
@@ -66,9 +66,10 @@ local function runs_of(shown, timed)
   return list
 end
 
--- The chart that every experiment has, but for a sweep of more rows than anybody can tell apart:
--- its curves are those of all runs.
-local always, most_rows = { "loss" }, 200
+-- The charts that every experiment has, and those whose rows are tuned, but for a sweep of more rows than anybody can
+-- tell apart: its curves are those of all runs.
+local always, of_trials, most_rows = { "loss" }, { "trials" }, 200
+local unasked = { [always] = true, [of_trials] = true }
 
 local function any(shown, holds)
   for _, each in ipairs(shown) do
@@ -155,20 +156,21 @@ local function add_charts(list, view, plot)
       and ("%s-%s"):format(name, dataset) or name)
     local taken = made and is_taken(list, made.name)
     if taken then made.failure = "its file would be that of an earlier chart: give one a name" end
-    if made and not (plot == always and (made.lacks or taken)) then list[#list + 1] = made end
+    if made and not (unasked[plot] and (made.lacks or taken)) then list[#list + 1] = made end
   end
 end
 
 --- The charts of an experiment as values, those that have runs; nothing is drawn. Each has its
 --- file's `name`, the `plot` that asked for it, its `dataset` ("" where it shows all) and the
 --- `runs` behind it; or `failure`, the text of an error; or `lacks`, the measurement that its runs
---- have not. Loss curves are left to the experiment whose runs they are, and left out with
+--- have not. Loss curves and trials are left to the experiment whose runs they are, and left out with
 --- `declared`.
 function chart.values(experiment, settings, measured, declared)
   local view, list = view_of(experiment, settings, measured), {}
   for _, plot in ipairs(experiment.plots) do add_charts(list, view, plot) end
   local has_curves = experiment.runs == experiment.name and #experiment.rows <= most_rows
   if has_curves and not declared then add_charts(list, view, always) end
+  if has_curves and not declared and experiment.trials then add_charts(list, view, of_trials) end
   return list
 end
 

@@ -10,6 +10,7 @@
 --   shows    function(plot): what such runs lack, in words (default: the axes)
 --   metrics  function(plot): those behind its axes (default: the axes)
 --   rows     function(plot): the labels of the rows that it shows (default: all); each must be that of one
+--   sources  function(view, plot): { { rows =, results = } ... } whose runs are behind it (default: parts.sources)
 --   weights  function(plot): the label of the row whose trained weights it reads (optional)
 --   of_all   true where one chart shows all data sets: `dataset` is "" then, unless the plot names one
 -- What a view is, and what kinds share, is in chart_parts.lua; their templates are plots/*.gp.

@@ -39,7 +39,7 @@ t.test("every file of charts/ is a kind that says what it shows, which fields it
   end
   files:close()
   t.equal(table.concat(kinds.names(), " "),
-    "bars boxes columns lines loss outputs pareto profile recurrence")
+    "bars boxes columns lines loss outputs pareto profile recurrence trials")
   t.equal(kinds.find "nothing", nil)
   t.equal(#kinds.fields(kinds.find "bars"), 5)
 end)

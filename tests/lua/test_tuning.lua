@@ -1,6 +1,7 @@
 -- Tuning: every row has the same trials, the best one on the validation split decides, and nothing is
 -- run or shown as tuned before its trials have ended.
 local t = dofile "tests/test.lua"
+local chart = require "longhaul.report.chart"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
@@ -54,7 +55,7 @@ local function pretend_round(trials, settings, name, scores)
     local score = scores[place]
     if score then
       found:put({ run_id = made.run_id, configuration = made.configuration, identity = identity.version,
-        experiment = trials.runs, row = row.label, dataset = row.dataset, seed = 1, date = "2026-01-01",
+        experiment = trials.runs, row = row.label, dataset = row.dataset, seed = 1, date = "2026-01-01", scale = "smoke", device = "cpu",
         status = tonumber(score) and "done" or score, [name] = tonumber(score),
         -- the test split would choose the opposite
         bits_per_token = tonumber(score) and 10 - score }, {})
@@ -234,6 +235,40 @@ t.test("--force trains no row twice where a plan is run again for those that wai
   end
   t.equal(#timed, 1)
   t.equal(table.concat(timed[1], ", "), "width 8 anew, width 16 anew")
+end)
+
+-- ---- the chart ----
+
+-- The chart of an experiment's trials, made unasked: its curves, marks of what was chosen, and itself.
+local function chart_of(bench, settings)
+  for _, made in ipairs(chart.values(bench, settings, results.of(bench, settings))) do
+    if made.name == "trials" then
+      t.equal(made.failure, nil)
+      return made.blocks[1][2], made.blocks[2][2][1], made
+    end
+  end
+end
+
+local function point_text(point) return ("%g %g"):format(point[1], point[2]) end
+
+local function points_text(points)
+  local texts = {}
+  for i, point in ipairs(points) do texts[i] = point_text(point) end
+  return table.concat(texts, ", ")
+end
+
+t.test("the chart of trials: scores over rates, the chosen one marked, what has none is counted", function()
+  local bench, settings = sweep("charted", rates), settings_in(scratch())
+  pretend(bench, settings, "valid_bits_per_token", { 3, 2, 4, 5, "diverged", 1 })
+  local curves, marks, made = chart_of(bench, settings)
+  t.equal(points_text(curves[1]), "0.001 3, 0.003 2, 0.01 4")
+  t.equal(points_text(curves[2]), "0.001 5, 0.01 1")
+  t.equal(point_text(marks[1]) .. ", " .. point_text(marks[2]), "0.003 2, 0.01 1")
+  t.equal(marks[2][3], 2)
+  t.equal(made.x_title, "rate (circle: chosen; 1 trial without a score)")
+  t.contains(table.concat(made.after, "\n"), "set logscale x")
+  t.contains(made.source, "1 seed")
+  t.equal(chart_of(sweep "plain", settings), nil)
 end)
 
 -- ---- what starts from a tuned row ----
@@ -425,6 +460,16 @@ t.test("the better half goes on, and its best trains", function()
   t.equal(bench.rows[1].train:option "steps", 16)
   t.contains(tuning.sentence(bench.rows),
     "among 6 trials a row, halved in 3 rounds: width 8 rate=0.001 warmup=2. At the edge")
+end)
+
+t.test("of rounds the chart shows the first, the best of those with a rate", function()
+  local bench, rounds = halved "halved"
+  local settings, by = settings_in(scratch()), "valid_bits_per_token"
+  pretend_round(rounds[1], settings, by, { 6, 3, 5, 1, 4, 2 })
+  local curves, _, made = chart_of(bench, settings)
+  t.equal(points_text(curves[1]), "0.001 3, 0.003 1, 0.01 2")
+  t.contains(made.title, "by rate, first of 3 rounds")
+  t.equal(made.x_title, "rate (circle: chosen)")
 end)
 
 t.test("what diverged has no place in the next round", function()

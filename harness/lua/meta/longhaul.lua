@@ -767,7 +767,7 @@
 ---@field scripted_vectors fun(options: longhaul.tasks.scripted_vectors): longhaul.spec
 
 ---@class longhaul.plot
----@field [1] "bars"|"boxes"|"columns"|"lines"|"loss"|"outputs"|"pareto"|"profile"|"recurrence"
+---@field [1] "bars"|"boxes"|"columns"|"lines"|"loss"|"outputs"|"pareto"|"profile"|"recurrence"|"trials"
 ---@field y? string|table a metric
 ---@field published? string a table of `results/published/`: hollow marks where it prints what is shown
 ---@field title? string default: experiment, data and axes
