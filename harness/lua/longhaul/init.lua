@@ -143,6 +143,16 @@ function longhaul.state_bytes(model, task)
   return core.describe(model.options, info, info.length).state_bytes
 end
 
+-- What the data of a task say of its sizes; fails at the script's line where they are not here, as where results were
+-- moved without them.
+local function sizes_of(task)
+  local good, info = pcall(identity.task_info, task)
+  if good then return info end
+  spec.fail(("match: how large a model is depends on its task's data (vocabulary and lengths), which cannot be read here: "
+    .. "%s. Results that were moved without them are shown by commands that read no script: `longhaul report --results "
+    .. "DIR` has their tables, `longhaul query --results DIR` their runs"):format(info))
+end
+
 --- A model at the size of a budget: `lh.match { lh.models.brt { layers = 4, heads = 2 }, task = task,
 --- parameters = 1e6 }` is the same model with the width, and if no width does the depth, at which
 --- it has a million parameters for that task, within 3 %; `flops_per_token` and `step_time_ms` are
@@ -154,7 +164,7 @@ function longhaul.match(options)
   if not spec.is(options[1], "model") or not spec.is(options.task, "task") then
     spec.fail "match takes a model, and its task, as in { model, task = task, parameters = 1e6 }"
   end
-  return match.model(options[1], identity.task_info(options.task), options)
+  return match.model(options[1], sizes_of(options.task), options)
 end
 
 --- Training options to be chosen for every row alike: `tune = lh.tune { rate = { 1e-3, 3e-3, 1e-2 },
