@@ -10,9 +10,9 @@
  * of several pieces (train-00000-of-00002.jsonl, test-00.txt, wiki.valid.tokens); without such
  * folders or files those of `folder` are split 90 / 5 / 5 by a hash of their names, and a single
  * file by its length. Where validation has a folder or files and the test split has none, it is
- * read as that, too. An empty file is no document. A file of JSON lines holds many documents; `field` is the name of what a line
- * keeps them in. Fails: LH_EIO, LH_EFORMAT where some files have a split's name and others have
- * not, and as lh_corpus_read_lines. */
+ * read as that, too. An empty file is no document. A file of JSON lines holds many documents;
+ * `field` is the name of what a line keeps them in. Fails: LH_EIO, LH_EFORMAT where some files have
+ * a split's name and others have not, and as lh_corpus_read_lines. */
 lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char *folder);
 
 /* The folder of a split in `folder`, "valid" or in its absence "validation", "val" or "dev"; NULL

@@ -16,7 +16,14 @@
 #include "harness/engine/options.h"
 #include "harness/tasks/lua_bounds.h"
 
-enum { PARAMETERS = 32, PLACE_BYTES = 160, LONGEST = 1 << 24, WIDEST = 1 << 16, TOKENS = 1000000 };
+enum {
+    PARAMETERS = 32,
+    PLACE_BYTES = 160,
+    CHANCE_BYTES = 160,
+    LONGEST = 1 << 24,
+    WIDEST = 1 << 16,
+    TOKENS = 1000000
+};
 
 struct lh_lua_examples {
     lua_State *lua;
@@ -30,7 +37,8 @@ struct lh_lua_examples {
     lh_option_table tables[2];
     lh_options *given;
     lh_example_sizes sizes;
-    char place[PLACE_BYTES]; /* "copy.lua:12", of `example` */
+    char place[PLACE_BYTES];   /* "copy.lua:12", of `example` */
+    char chance[CHANCE_BYTES]; /* what guessing scores; "": not said */
     bool draws_now;
     lh_draws draws, normals;
     lh_lua_limits limits; /* `bytes`: those that are left */
@@ -166,7 +174,7 @@ static void push_field(lua_State *lua, const lh_lua_examples *examples, const ch
 
 /* Runs the file; its table goes to the registry. */
 static int run_file(lua_State *lua) {
-    static const char *const fields[] = {"parameters", "sizes", "example", NULL};
+    static const char *const fields[] = {"parameters", "sizes", "chance", "example", NULL};
     lh_lua_examples *examples = lua_touserdata(lua, 1);
     lua_Debug about;
     lua_pushfstring(lua, "@%s", examples->file);
@@ -290,6 +298,45 @@ static int read_sizes(lua_State *lua) {
     return 0;
 }
 
+/* Adds "accuracy 0.111" to what guessing scores, of the table on top; nothing where it has no such
+ * field. */
+static void add_chance(lua_State *lua, lh_lua_examples *examples, const char *name) {
+    int good = 0;
+    if (lua_getfield(lua, -1, name) != LUA_TNIL) {
+        const double score = lua_tonumberx(lua, -1, &good);
+        if (!good || !isfinite(score))
+            (void)luaL_error(lua, "%s: chance: '%s' must be a number, got %s", examples->file, name,
+                             luaL_tolstring(lua, -1, NULL));
+        const size_t used = strlen(examples->chance);
+        (void)snprintf(examples->chance + used, sizeof examples->chance - used, "%s%s %.3g",
+                       used > 0 ? ", " : "", name, score);
+    }
+    lua_pop(lua, 1);
+}
+
+/* Asks `chance`, where there is one, what guessing scores: metrics in an order of their own, since
+ * a table has none. */
+static int read_chance(lua_State *lua) {
+    static const char *const of_tokens[] = {"accuracy", "error_percent", "bits_per_token",
+                                            "perplexity", NULL};
+    static const char *const of_vectors[] = {"mse", "mae", NULL};
+    lh_lua_examples *examples = lua_touserdata(lua, 1);
+    const char *const *names = examples->vectors ? of_vectors : of_tokens;
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, examples->returned);
+    if (lua_getfield(lua, -1, "chance") == LUA_TNIL) return 0;
+    lua_pop(lua, 1);
+    push_field(lua, examples, "chance", LUA_TFUNCTION);
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, examples->parameters);
+    lua_call(lua, 1, 1);
+    if (!lua_istable(lua, -1))
+        return luaL_error(lua, "%s: chance must return a table, got %s", examples->file,
+                          luaL_typename(lua, -1));
+    check_fields(lua, examples, "chance", names);
+    for (int i = 0; names[i] != NULL; ++i)
+        add_chance(lua, examples, names[i]);
+    return 0;
+}
+
 /* ---- opening ---- */
 
 /* Calls the function below its argument; what a file keeps from call to call counts together. */
@@ -332,7 +379,8 @@ static lh_status open_file(lh_lua_examples *examples, const char *file, const ch
     examples->tables[0] = (lh_option_table){examples->row, 0};
     LH_TRY(lh_options_create(examples->file, examples->tables, &examples->given));
     LH_TRY(lh_options_parse(examples->given, parameters));
-    return call(examples, read_sizes, examples);
+    LH_TRY(call(examples, read_sizes, examples));
+    return call(examples, read_chance, examples);
 }
 
 lh_status lh_lua_examples_create(const char *file, const char *parameters, bool vectors,
@@ -361,6 +409,10 @@ void lh_lua_examples_destroy(lh_lua_examples *examples) {
 
 const lh_example_sizes *lh_lua_examples_sizes(const lh_lua_examples *examples) {
     return &examples->sizes;
+}
+
+const char *lh_lua_examples_chance(const lh_lua_examples *examples) {
+    return examples->chance;
 }
 
 uint64_t lh_lua_examples_digest(const lh_lua_examples *examples) {

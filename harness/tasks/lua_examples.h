@@ -3,10 +3,12 @@
  *     return {
  *       parameters = { word = 31, alphabet = 16 },
  *       sizes = function(p) return { vocabulary = p.alphabet + 1, length = 2 * p.word } end,
+ *       chance = function(p) return { accuracy = 1 / p.alphabet } end,
  *       example = function(p, split) return tokens, targets, mask end,
  *     }
  *
- * `parameters`: defaults, of which a run may say others. `example` gives an array of tokens and one
+ * `parameters`: defaults, of which a run may say others. `chance`, which may be left out: what
+ * guessing scores. `example` gives an array of tokens and one
  * of targets, or arrays of vectors, and a mask, which may be left out: 1 or true where something is
  * to be predicted. An example follows from the file, the parameters, the split and a key of random
  * numbers alone: the file sees no clock, no other file and no order of a table's names, and
@@ -45,6 +47,8 @@ lh_status lh_lua_examples_create(const char *file, const char *parameters, bool 
 void lh_lua_examples_destroy(lh_lua_examples *examples); /* NULL is allowed */
 
 const lh_example_sizes *lh_lua_examples_sizes(const lh_lua_examples *examples); /* lends */
+/* What guessing scores, "accuracy 0.111, error_percent 88.9"; "" where the file does not say it. */
+const char *lh_lua_examples_chance(const lh_lua_examples *examples); /* lends */
 /* Of the file's content. */
 uint64_t lh_lua_examples_digest(const lh_lua_examples *examples);
 

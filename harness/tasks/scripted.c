@@ -289,8 +289,11 @@ static lh_status set_cursor(void *instance, const int64_t *words, int count) {
 static char *describe(const void *instance) {
     const scripted *task = instance;
     const char *slash = strrchr(task->file, '/');
-    return lh_format("examples of %s, %lld positions", slash != NULL ? slash + 1 : task->file,
-                     (long long)task->sizes.length);
+    const char *chance = lh_lua_examples_chance(task->examples);
+    const bool is_said = chance[0] != '\0';
+    return lh_format("examples of %s, %lld positions%s%s%s", slash != NULL ? slash + 1 : task->file,
+                     (long long)task->sizes.length, is_said ? " (guessing scores " : "", chance,
+                     is_said ? ")" : "");
 }
 
 /* The content of the file, of which everything follows; the parameters are options. */

@@ -432,27 +432,6 @@ t.test("loss: the mean over seeds at each step, smoothed only where there are 50
   t.near(curves[2][100][2], 1, 1e-9)
 end)
 
-t.test("loss: a band from the least to the most of the seeds, which may end at different steps; said below", function()
-  local made = charts_of(taught)["loss"]
-  local curves = block(made, "data")
-  t.equal(setting(made, "band"), 1)
-  same_rows({ curves[1][1], curves[1][4] }, { { 1, 9, 8, 10 }, { 4, 6, 5, 7 } })
-  t.near(curves[2][50][3], 50, 1e-9) -- of one seed
-  t.equal(made.x_title, "step (band: from the least to the most of the seeds)")
-  local single = lh.experiment "single"
-  single:row { "row", model = model, task = task, train = train, dataset = "text" }
-  single:plot { "loss", x = { "step", log = true }, y = { "loss_bits", log = true }, name = "log" }
-  store.open(folder, "single"):write_curve(put("single", "row", "text", 1, {}),
-    { { step = 1, loss_bits = 8 }, { step = 10, loss_bits = 4 }, { step = 100, loss_bits = 0 }, { step = 200, loss_bits = 2 } })
-  made = charts_of(single)["log"]
-  t.equal(setting(made, "band"), 0)
-  t.equal(made.x_title, "step")
-  same_rows(block(made, "data")[1], { { 1, 8, 8, 8 }, { 10, 4, 4, 4 }, { 200, 2, 2, 2 } })
-  t.contains(table.concat(made.after, "\n"), "set logscale x")
-  t.contains(table.concat(made.after, "\n"), "set logscale y")
-  t.fails(function() single:plot { "loss", x = { "step", log = true } } end, "needs a name of its own")
-end)
-
 t.test("loss over FLOPs: three passes over the tokens of the steps; without step times none over seconds", function()
   local made = charts_of(taught)["by-flops"]
   local curve = block(made, "data")[1]

@@ -576,23 +576,6 @@ t.test("claims of one's own that two experiments call alike stand side by side, 
   t.equal(#totals.best((csv.read(own .. "/claims.csv")), { "small" }, "best"), 3)
 end)
 
-t.test("claims that two scripts call alike over one experiment's cells stand side by side", function()
-  local own = folder .. "/scripts"
-  core.make_folder(own)
-  local function write(script, word)
-    claims.write(own, { { paper = "", claim = "better", experiment = "one", verdict = word, scale = "small",
-      device = "cpu", predicate_source = "ours", script = script } })
-  end
-  write(nil, "undecided")
-  write("first", "holds")
-  write("second", "untested")
-  write("second", "fails")
-  local verdicts = {}
-  for i, record in ipairs((csv.read(own .. "/claims.csv"))) do verdicts[i] = record.script .. " " .. record.verdict end
-  t.equal(table.concat(verdicts, ", "), "first holds, second fails")
-  t.equal(#totals.best((csv.read(own .. "/claims.csv")), { "small" }, "best"), 2)
-end)
-
 t.test("the totals of a folder are those of its claims.csv, and lie beside it", function()
   local list = totals.read(folder .. "/claims")
   local written = csv.read(folder .. "/claims/totals.csv")

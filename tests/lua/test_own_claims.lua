@@ -3,8 +3,11 @@
 -- costs do.
 local t = dofile "tests/test.lua"
 local claims = require "longhaul.report.claims"
+local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
 local evidence = require "longhaul.report.evidence"
 local script = require "longhaul.script"
+local totals = require "longhaul.report.totals"
 
 local settings = { scale = "paper", results = "results", device = "cpu" }
 local by_id, count = {}, 0
@@ -252,5 +255,24 @@ turns("rsa_p078", {
 })
 
 t.test("they are 21", function() t.equal(count, 21) end)
+
+t.test("claims that two scripts call alike over one experiment's cells stand side by side", function()
+  local own = os.tmpname()
+  os.remove(own)
+  core.make_folder(own)
+  local function write(script, word)
+    claims.write(own, { { paper = "", claim = "better", experiment = "one", verdict = word, scale = "small",
+      device = "cpu", predicate_source = "ours", script = script } })
+  end
+  write(nil, "undecided")
+  write("first", "holds")
+  write("second", "untested")
+  write("second", "fails")
+  local verdicts = {}
+  for i, record in ipairs((csv.read(own .. "/claims.csv"))) do verdicts[i] = record.script .. " " .. record.verdict end
+  t.equal(table.concat(verdicts, ", "), "first holds, second fails")
+  t.equal(#totals.best((csv.read(own .. "/claims.csv")), { "small" }, "best"), 2)
+  os.execute("rm -r '" .. own .. "'")
+end)
 
 t.finish()

@@ -69,6 +69,30 @@ TEST(a_row_is_an_example_with_its_mask) {
     close_task(&f);
 }
 
+TEST(what_guessing_scores_is_told_of_the_data) {
+    static const struct {
+        const char *chance, *told;
+    } cases[] = {{"", "examples of test_scripted.lua, 2 positions"},
+                 {"chance = function(p) return { error_percent = 100 * p.n, accuracy = 0.25 } end,",
+                  "examples of test_scripted.lua, 2 positions (guessing scores accuracy 0.25, "
+                  "error_percent 75)"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char text[512];
+        task_bench f;
+        (void)snprintf(text, sizeof text,
+                       "return { parameters = { n = 0.75 }, %s sizes = function() return { length "
+                       "= 2, vocabulary = 9 } end, example = function() return { 7, 8 }, { 8, 7 } "
+                       "end }",
+                       cases[i].chance);
+        REQUIRE(write_text(text));
+        REQUIRE(open_scripted(&f, "scripted_tokens", "batch=2", 1));
+        char *data = f.task->class->describe(f.task->instance);
+        CHECK(data != NULL && strcmp(data, cases[i].told) == 0);
+        free(data);
+        close_task(&f);
+    }
+}
+
 /* The first example that ends early leaves the rest of its row without weight. */
 TEST(a_shorter_example_is_filled_up) {
     task_bench f;
@@ -284,6 +308,15 @@ static const struct {
     {"return { size = 3 }", "the table has no field 'size' (did you mean 'sizes'?)"},
     {"return { sizes = 3 }", "'sizes' must be a function"},
     {"return { sizes = print }", "'example' must be a function"},
+    {"return { sizes = function() return { length = 1, vocabulary = 2 } end, example = print, "
+     "chance = 3 }",
+     "'chance' must be a function"},
+    {"return { sizes = function() return { length = 1, vocabulary = 2 } end, example = print, "
+     "chance = function() return { acuracy = 1 } end }",
+     "chance has no field 'acuracy' (did you mean 'accuracy'?)"},
+    {"return { sizes = function() return { length = 1, vocabulary = 2 } end, example = print, "
+     "chance = function() return { accuracy = 1 / 0 } end }",
+     "chance: 'accuracy' must be a number, got inf"},
     {"return { parameters = { a = {} }, sizes = print, example = print }",
      "parameter 'a' is a number, a flag or a text, not a table"},
     {"return { sizes = function() end, example = print }", "sizes must return a table"},

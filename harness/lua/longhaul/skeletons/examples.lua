@@ -11,6 +11,9 @@ return {
   -- The positions of the longest example, and how many tokens there are: 0 to vocabulary - 1.
   sizes = function(p) return { vocabulary = p.alphabet + 1, length = 2 * p.word } end,
 
+  -- What guessing scores, which tables and charts tell of the data.
+  chance = function(p) return { accuracy = 1 / p.alphabet } end,
+
   -- One example, drawn by math.random: tokens, the targets at their positions, and what of them is
   -- asked for. `split` is "train", "valid" or "test".
   example = function(p, split)

@@ -1,0 +1,70 @@
+-- The chart of losses: its band over seeds, and axes that are logarithmic.
+local t = dofile "tests/test.lua"
+local chart = require "longhaul.report.chart"
+local core = require "longhaul.core"
+local lh = require "longhaul"
+local results = require "longhaul.report.results"
+local runs = dofile "tests/lua/runs.lua"
+local store = require "longhaul.run.store"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+lh.configure { scale = "small" }
+local settings = { results = folder, scale = "small", device = "cpu" }
+
+-- An experiment with one row, whose seeds have these losses by step.
+local function bench_of(name, seeds)
+  local bench = lh.experiment(name)
+  bench:row { "row", model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 },
+    task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 16, batch = 2 },
+    train = lh.train { steps = 2 }, dataset = "text", seeds = #seeds }
+  for seed, losses in ipairs(seeds) do
+    local points = {}
+    for i, point in ipairs(losses) do points[i] = { step = point[1], loss_bits = point[2] } end
+    local id = runs.put(folder, bench, { label = "row", seed = seed, data = "d" }).run_id
+    store.open(folder, name):write_curve(id, points)
+  end
+  return bench
+end
+
+-- A chart: its one curve as text, whether it has a band, and itself.
+local function drawn(bench, name)
+  for _, made in ipairs(chart.values(bench, settings, results.of(bench, settings))) do
+    if made.name == name then
+      local texts, has_band = {}, nil
+      for i, point in ipairs(made.blocks[1][2][1]) do texts[i] = ("%g %g %g %g"):format(table.unpack(point, 1, 4)) end
+      for _, pair in ipairs(made.settings) do has_band = has_band or pair[1] == "band" and pair[2] == 1 end
+      return table.concat(texts, ", "), has_band, made
+    end
+  end
+  error("no chart " .. name)
+end
+
+t.test("seeds lie in a band from the least to the most, which is said below", function()
+  local text, has_band, made = drawn(bench_of("seeds", { { { 1, 8 }, { 2, 5 } }, { { 1, 10 }, { 2, 7 } } }), "loss")
+  t.equal(text, "1 9 8 10, 2 6 5 7")
+  t.check(has_band)
+  t.equal(made.x_title, "step (band: from the least to the most of the seeds)")
+end)
+
+t.test("one seed has none", function()
+  local text, has_band, made = drawn(bench_of("single", { { { 1, 8 }, { 2, 5 } } }), "loss")
+  t.equal(text, "1 8 8 8, 2 5 5 5")
+  t.check(not has_band)
+  t.equal(made.x_title, "step")
+end)
+
+t.test("axes are logarithmic where they say so, without what has no place there", function()
+  local bench = bench_of("logs", { { { 1, 8 }, { 10, 4 }, { 100, 0 }, { 200, 2 } } })
+  bench:plot { "loss", x = { "step", log = true }, y = { "loss_bits", log = true }, name = "both" }
+  local text, _, made = drawn(bench, "both")
+  t.equal(text, "1 8 8 8, 10 4 4 4, 200 2 2 2")
+  t.contains(table.concat(made.after, "\n"), "set logscale x")
+  t.contains(table.concat(made.after, "\n"), "set logscale y")
+  t.fails(function() bench:plot { "loss", x = { "step", log = true } } end, "needs a name of its own")
+  t.fails(function() bench:plot { "loss", y = { log = true }, name = "y" } end, "begins with the name of a column")
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
