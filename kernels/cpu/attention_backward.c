@@ -33,7 +33,7 @@ typedef struct pass {
     const lh_attention_plan *plan;
     int64_t task;
     lh_attention_tile tile;
-    lh_attention_rows q, dout;
+    lh_rows q, dout;
     const real *lse;
     real alpha;
     scratch *work;
@@ -57,7 +57,7 @@ static void ready_lanes(const pass *p, const lh_heads out) {
     const lh_attention_tile *tile = &p->tile;
     const int64_t rows = tile->rows.end - tile->rows.begin;
     const int64_t width = tile->spec->head_width;
-    const lh_attention_rows o = lh_cpu_attention_load(
+    const lh_rows o = lh_cpu_attention_load(
         lh_attention_operand_of(out, tile->batch, tile->head, tile->rows.begin), rows, width,
         p->work->matrix + 5 * LH_ATTENTION_ROWS * width);
     lh_lane_fill(LH_ATTENTION_ROWS, p->work->lse, 0);
@@ -154,10 +154,10 @@ static void add_gradients(const pass *p, const lh_attention_segment *segment) {
     const lh_key_source *source = &tile->spec->source[segment->source];
     const lh_attention_operand k =
         lh_attention_operand_of(source->k, tile->batch, tile->head, segment->begin);
-    const lh_attention_rows dq = {p->dq, tile->spec->head_width};
-    const lh_attention_rows dk =
+    const lh_rows dq = {p->dq, tile->spec->head_width};
+    const lh_rows dk =
         lh_cpu_attention_plan_target(p->plan, p->task, segment->source, false, segment->begin);
-    const lh_attention_rows dv =
+    const lh_rows dv =
         lh_cpu_attention_plan_target(p->plan, p->task, segment->source, true, segment->begin);
     lh_cpu_attention_gather(tile, segment, p->work->gradient, k, LH_ADD, dq);
     if (lh_attention_has_positions(tile->spec, segment->source))

@@ -114,7 +114,7 @@ static void weigh_panel(const lh_attention_tile *tile, const lh_attention_panel 
 
 /* out = factor * out + weights v; the first panel of a tile overwrites. */
 static void add_values(const lh_attention_tile *tile, const lh_attention_panel *panel, bool first,
-                       lh_attention_rows out, const scratch *work) {
+                       lh_rows out, const scratch *work) {
     const lh_attention_spec *spec = tile->spec;
     const int64_t rows = tile->rows.end - tile->rows.begin;
     for (int64_t row = 0; !first && row < rows; ++row)
@@ -130,7 +130,7 @@ static void add_values(const lh_attention_tile *tile, const lh_attention_panel *
 }
 
 /* Divides by the sums and saves their logarithms; a query that saw nothing gets zeros. */
-static void finish_rows(const lh_attention_tile *tile, lh_attention_rows out, real *lse,
+static void finish_rows(const lh_attention_tile *tile, lh_rows out, real *lse,
                         const scratch *work) {
     const int64_t rows = tile->rows.end - tile->rows.begin, width = tile->spec->head_width;
     for (int64_t row = 0; row < rows; ++row) {
@@ -155,9 +155,9 @@ static void attend_tile(const lh_attention_forward_args *args, const lh_attentio
     const lh_attention_operand to =
         lh_attention_operand_of(args->out, tile->batch, tile->head, tile->rows.begin);
     real *memory = work->matrix + LH_ATTENTION_ROWS * width;
-    lh_attention_rows out = {memory, width};
+    lh_rows out = {memory, width};
     if (to.dtype == LH_REAL)
-        out = lh_attention_rows_of(args->out, tile->batch, tile->head, tile->rows.begin);
+        out = lh_head_rows(args->out, tile->batch, tile->head, tile->rows.begin);
     lh_lane_fill(LH_ATTENTION_ROWS, work->maximum, -LH_R(INFINITY));
     lh_lane_fill(LH_ATTENTION_ROWS, work->sum, 0);
     lh_cpu_attention_transpose(tile, lh_cpu_attention_load(q, rows, width, memory), work->matrix);

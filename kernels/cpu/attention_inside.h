@@ -7,12 +7,11 @@
 #ifndef LH_KERNELS_CPU_ATTENTION_INSIDE_H
 #define LH_KERNELS_CPU_ATTENTION_INSIDE_H
 
-#include <cblas.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
-#include "kernels/cpu/act.h"
+#include "kernels/cpu/blas.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/kernels.h"
@@ -89,20 +88,6 @@ static inline real lh_attention_late(const lh_attention_tile *tile, real alpha) 
     return tile->rounding == NULL ? 1 : alpha;
 }
 
-/* A matrix of head vectors: row r begins at data + r * stride. */
-typedef struct lh_attention_rows {
-    real *data;
-    int64_t stride;
-} lh_attention_rows;
-
-static inline lh_attention_rows lh_attention_rows_of(lh_heads heads, int64_t batch, int64_t head,
-                                                     int64_t token) {
-    const lh_attention_rows rows = {lh_as_reals(heads.act) + batch * heads.batch_stride +
-                                        head * heads.head_stride + token * heads.token_stride,
-                                    heads.token_stride};
-    return rows;
-}
-
 /* A matrix that a product reads: of reals, or of bf16 as activations may lie in memory. */
 typedef struct lh_attention_operand {
     const void *data;
@@ -118,7 +103,7 @@ static inline lh_attention_operand lh_attention_operand_of(lh_heads heads, int64
     return x;
 }
 
-static inline lh_attention_operand lh_attention_reals(lh_attention_rows rows) {
+static inline lh_attention_operand lh_attention_reals(lh_rows rows) {
     const lh_attention_operand x = {rows.data, rows.stride, LH_REAL};
     return x;
 }
@@ -166,31 +151,12 @@ static inline int lh_attention_thread(void) {
 #endif
 }
 
-/* c = alpha * op(a) op(b) + beta * c. OpenBLAS runs on one thread: the tiles are the parallelism.
- * A single row may have any stride, BLAS wants one that holds a row. */
-static inline void lh_attention_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n,
-                                        int64_t k, real alpha, lh_attention_rows a,
-                                        lh_attention_rows b, real beta, lh_attention_rows c) {
-    const enum CBLAS_TRANSPOSE ta = transpose_a ? CblasTrans : CblasNoTrans;
-    const enum CBLAS_TRANSPOSE tb = transpose_b ? CblasTrans : CblasNoTrans;
-    const int lda = (int)lh_max(lh_max(a.stride, 1), transpose_a ? m : k);
-    const int ldb = (int)lh_max(lh_max(b.stride, 1), transpose_b ? k : n);
-    const int ldc = (int)lh_max(lh_max(c.stride, 1), n);
-#ifdef LH_REAL_DOUBLE
-    cblas_dgemm(CblasRowMajor, ta, tb, (int)m, (int)n, (int)k, alpha, a.data, lda, b.data, ldb,
-                beta, c.data, ldc);
-#else
-    cblas_sgemm(CblasRowMajor, ta, tb, (int)m, (int)n, (int)k, alpha, a.data, lda, b.data, ldb,
-                beta, c.data, ldc);
-#endif
-}
-
 /* c = alpha * op(a) op(b), or c += that, in bf16 where there is `rounding`. Keys run along the rows
  * of a: along those of c, or when a is transposed along those of b, which then is not. An alpha
  * other than 1 multiplies a, which then is of reals and not transposed, before it is rounded. */
 void lh_cpu_attention_multiply(lh_attention_rounding *rounding, bool transpose_a, bool transpose_b,
                                int64_t m, int64_t n, int64_t k, real alpha, lh_attention_operand a,
-                               lh_attention_operand b, lh_write write, lh_attention_rows c);
+                               lh_attention_operand b, lh_write write, lh_rows c);
 
 /* Bytes of what rounds for products in bf16, 0 in f32; lays it out in such memory, NULL in f32. */
 size_t lh_cpu_attention_rounding_bytes(lh_precision precision, int64_t head_width);
@@ -202,12 +168,10 @@ static inline lh_status lh_attention_outcome(const lh_attention_rounding *roundi
 }
 
 /* `count` head vectors as reals: where they lie, or widened into `memory` [count][width]. */
-lh_attention_rows lh_cpu_attention_load(lh_attention_operand x, int64_t count, int64_t width,
-                                        real *memory);
+lh_rows lh_cpu_attention_load(lh_attention_operand x, int64_t count, int64_t width, real *memory);
 
 /* Rounds head vectors to where they belong; nothing when `to` is of reals. */
-void lh_cpu_attention_store(lh_attention_rows x, int64_t count, int64_t width,
-                            lh_attention_operand to);
+void lh_cpu_attention_store(lh_rows x, int64_t count, int64_t width, lh_attention_operand to);
 
 static inline real lh_attention_head_scale(const lh_attention_spec *spec, int64_t head) {
     return spec->head_scale ? spec->head_scale[head] : LH_R(1);
@@ -273,7 +237,7 @@ bool lh_cpu_attention_next_panel(const lh_attention_spec *spec, lh_range rows,
                                  lh_attention_cursor *cursor, lh_attention_panel *panel);
 
 /* y [head_width][lanes] = x^T for the queries of a tile, zeros in the lanes left over. */
-void lh_cpu_attention_transpose(const lh_attention_tile *tile, lh_attention_rows x, real *y);
+void lh_cpu_attention_transpose(const lh_attention_tile *tile, lh_rows x, real *y);
 
 /* scores [keys][lanes] = alpha * k q^T for every segment; `values` takes v in place of k. */
 void lh_cpu_attention_scores(const lh_attention_tile *tile, const lh_attention_panel *panel,
@@ -281,13 +245,11 @@ void lh_cpu_attention_scores(const lh_attention_tile *tile, const lh_attention_p
 
 /* y [rows] (+)= weight^T x for the keys x of a segment, weight [keys][lanes]. */
 void lh_cpu_attention_gather(const lh_attention_tile *tile, const lh_attention_segment *segment,
-                             const real *weight, lh_attention_operand x, lh_write write,
-                             lh_attention_rows y);
+                             const real *weight, lh_attention_operand x, lh_write write, lh_rows y);
 
 /* y += alpha * weight x for the keys y of a segment, x [rows]. */
 void lh_cpu_attention_scatter(const lh_attention_tile *tile, const lh_attention_segment *segment,
-                              const real *weight, real alpha, lh_attention_rows x,
-                              lh_attention_rows y);
+                              const real *weight, real alpha, lh_rows x, lh_rows y);
 
 /* Elements of scratch memory that the two functions below work in; 0 without positions. */
 static inline int64_t lh_attention_position_elements(const lh_attention_spec *spec) {
@@ -308,8 +270,8 @@ void lh_cpu_attention_add_positions(const lh_attention_tile *tile,
  * (optional) += alpha * gradient q by distance. */
 void lh_cpu_attention_position_gradients(const lh_attention_tile *tile,
                                          const lh_attention_segment *segment, const real *gradients,
-                                         real alpha, lh_attention_rows q, real *memory,
-                                         lh_attention_rows dq, real *sums);
+                                         real alpha, lh_rows q, real *memory, lh_rows dq,
+                                         real *sums);
 
 /* Rows of those sums that belong to one entry of the position table. */
 lh_range lh_cpu_attention_position_distances(const lh_attention_spec *spec,

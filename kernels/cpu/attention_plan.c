@@ -101,14 +101,14 @@ static real *partial_of(const lh_attention_plan *plan, int64_t task, int source,
            keys * plan->args->spec.head_width;
 }
 
-lh_attention_rows lh_cpu_attention_plan_target(const lh_attention_plan *plan, int64_t task,
-                                               int source, bool values, int64_t begin) {
+lh_rows lh_cpu_attention_plan_target(const lh_attention_plan *plan, int64_t task, int source,
+                                     bool values, int64_t begin) {
     const lh_attention_spec *spec = &plan->args->spec;
     const lh_attention_tile tile = lh_cpu_attention_plan_task(plan, task);
     const lh_heads *out = values ? &spec->source[source].dv : &spec->source[source].dk;
-    lh_attention_rows target = {NULL, spec->head_width};
+    lh_rows target = {NULL, spec->head_width};
     if (!out->act.data) return target;
-    if (!plan->apart) return lh_attention_rows_of(*out, tile.batch, tile.head, begin);
+    if (!plan->apart) return lh_head_rows(*out, tile.batch, tile.head, begin);
     const lh_range keys = lh_cpu_attention_visible_rows(spec, source, tile.rows);
     target.data = partial_of(plan, task, source, values) + (begin - keys.begin) * spec->head_width;
     return target;
@@ -141,7 +141,7 @@ real *lh_cpu_attention_plan_positions(const lh_attention_plan *plan, int64_t tas
     return group_sums(plan, ((task + 1) * plan->groups - 1) / plan->tasks, table);
 }
 
-static void clear_rows(lh_attention_rows x, int64_t count, int64_t width) {
+static void clear_rows(lh_rows x, int64_t count, int64_t width) {
     for (int64_t row = 0; x.data && row < count; ++row)
         for (int64_t d = 0; d < width; ++d)
             x.data[row * x.stride + d] = 0;

@@ -37,8 +37,8 @@ lh_attention_tile lh_cpu_attention_plan_task(const lh_attention_plan *plan, int6
 
 /* Where `task` adds the gradient of the keys (or values) of `source` from key `begin` on; data
  * NULL when nobody wants it. */
-lh_attention_rows lh_cpu_attention_plan_target(const lh_attention_plan *plan, int64_t task,
-                                               int source, bool values, int64_t begin);
+lh_rows lh_cpu_attention_plan_target(const lh_attention_plan *plan, int64_t task, int source,
+                                     bool values, int64_t begin);
 
 /* Sums of a task: [span] gradients of scores by distance, and the gradient of the head scale. */
 double *lh_cpu_attention_plan_distance(const lh_attention_plan *plan, int64_t task);

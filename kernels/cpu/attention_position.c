@@ -24,12 +24,12 @@ static int64_t entry_of(const lh_attention_spec *spec, int64_t distance) {
 
 /* The vectors of a reach, [count][head_width]: a part of the table, or a copy in `memory` where the
  * reach goes past the table's ends. */
-static lh_attention_rows vectors_of(const lh_attention_tile *tile, const reach *r, real *memory) {
+static lh_rows vectors_of(const lh_attention_tile *tile, const reach *r, real *memory) {
     const lh_attention_spec *spec = tile->spec;
     const int64_t width = spec->head_width, head = spec->position_heads > 1 ? tile->head : 0;
     const real *table = spec->positions + head * spec->position_count * width;
     const int64_t first = r->nearest - spec->position_first;
-    lh_attention_rows rows = {(real *)table + first * width, width};
+    lh_rows rows = {(real *)table + first * width, width};
     if (first >= 0 && first + r->count <= spec->position_count) return rows;
     for (int64_t x = 0; x < r->count; ++x)
         memcpy(memory + x * width, table + entry_of(spec, r->nearest + x) * width,
@@ -58,8 +58,8 @@ void lh_cpu_attention_add_positions(const lh_attention_tile *tile,
                                     const real *q_transposed, real *memory, real *scores) {
     const reach r = reach_of(tile, segment);
     const int64_t lanes = lh_attention_lanes(tile);
-    const lh_attention_rows vectors = vectors_of(tile, &r, vectors_in(memory));
-    const lh_attention_rows product = {memory, lanes};
+    const lh_rows vectors = vectors_of(tile, &r, vectors_in(memory));
+    const lh_rows product = {memory, lanes};
     const lh_attention_operand q = {q_transposed, lanes, LH_REAL};
     lh_cpu_attention_multiply(tile->rounding, false, false, r.count, lanes, tile->spec->head_width,
                               alpha, lh_attention_reals(vectors), q, LH_SET, product);
@@ -85,8 +85,8 @@ LH_SPECIALIZED void spread_diagonals(int64_t lanes, int64_t keys, const real *gr
 
 void lh_cpu_attention_position_gradients(const lh_attention_tile *tile,
                                          const lh_attention_segment *segment, const real *gradients,
-                                         real alpha, lh_attention_rows q, real *memory,
-                                         lh_attention_rows dq, real *sums) {
+                                         real alpha, lh_rows q, real *memory, lh_rows dq,
+                                         real *sums) {
     const reach r = reach_of(tile, segment);
     const int64_t lanes = lh_attention_lanes(tile), rows = tile->rows.end - tile->rows.begin;
     const int64_t width = tile->spec->head_width;
@@ -95,16 +95,16 @@ void lh_cpu_attention_position_gradients(const lh_attention_tile *tile,
         spread_diagonals(LH_ATTENTION_ROWS, r.keys, gradient, memory);
     else
         spread_diagonals(lanes, r.keys, gradient, memory);
-    const lh_attention_rows product = {memory, lanes};
-    const lh_attention_rows vectors = vectors_of(tile, &r, vectors_in(memory));
+    const lh_rows product = {memory, lanes};
+    const lh_rows vectors = vectors_of(tile, &r, vectors_in(memory));
     lh_cpu_attention_multiply(tile->rounding, true, false, rows, width, r.count, 1,
                               lh_attention_reals(product), lh_attention_reals(vectors), LH_ADD, dq);
     if (sums == NULL) return;
     /* Distances that no query sees have no sum; their products are zeros. */
     const int64_t start = r.nearest - tile->table->nearest;
     const int64_t begin = lh_max(0, -start), end = lh_min(r.count, tile->table->span - start);
-    const lh_attention_rows from = {memory + begin * lanes, lanes};
-    const lh_attention_rows to = {sums + (start + begin) * width, width};
+    const lh_rows from = {memory + begin * lanes, lanes};
+    const lh_rows to = {sums + (start + begin) * width, width};
     if (begin < end)
         lh_cpu_attention_multiply(tile->rounding, false, false, end - begin, width, rows, alpha,
                                   lh_attention_reals(from), lh_attention_reals(q), LH_ADD, to);

@@ -61,7 +61,7 @@ static void run(lh_attention_rounding *rounding, lh_product *shape, coarse a, co
 
 /* Keys along the rows of c. */
 static void multiply_rows(lh_attention_rounding *rounding, lh_product shape, real alpha,
-                          lh_attention_operand a, lh_attention_operand b, lh_attention_rows c) {
+                          lh_attention_operand a, lh_attention_operand b, lh_rows c) {
     const int64_t keys = shape.m, k = shape.k;
     shape.k = lh_max(k, lh_product_shortest_bf16());
     const extent plain = {0, k, shape.n, shape.k, shape.n};
@@ -92,12 +92,12 @@ static void multiply_columns(lh_attention_rounding *rounding, lh_product shape,
 
 void lh_cpu_attention_multiply(lh_attention_rounding *rounding, bool transpose_a, bool transpose_b,
                                int64_t m, int64_t n, int64_t k, real alpha, lh_attention_operand a,
-                               lh_attention_operand b, lh_write write, lh_attention_rows c) {
+                               lh_attention_operand b, lh_write write, lh_rows c) {
     if (rounding == NULL) {
-        const lh_attention_rows left = {(real *)(uintptr_t)a.data, a.stride};
-        const lh_attention_rows right = {(real *)(uintptr_t)b.data, b.stride};
-        lh_attention_product(transpose_a, transpose_b, m, n, k, alpha, left, right,
-                             write == LH_ADD ? 1 : 0, c);
+        const lh_rows left = {(real *)(uintptr_t)a.data, a.stride};
+        const lh_rows right = {(real *)(uintptr_t)b.data, b.stride};
+        lh_blas_multiply(transpose_a, transpose_b, m, n, k, alpha, left, right,
+                         write == LH_ADD ? 1 : 0, c);
         return;
     }
     if (m == 0 || n == 0) return;
@@ -138,16 +138,14 @@ lh_attention_rounding *lh_cpu_attention_rounding(lh_precision precision, int64_t
     return rounding;
 }
 
-lh_attention_rows lh_cpu_attention_load(lh_attention_operand x, int64_t count, int64_t width,
-                                        real *memory) {
-    if (x.dtype == LH_REAL) return (lh_attention_rows){(real *)(uintptr_t)x.data, x.stride};
+lh_rows lh_cpu_attention_load(lh_attention_operand x, int64_t count, int64_t width, real *memory) {
+    if (x.dtype == LH_REAL) return (lh_rows){(real *)(uintptr_t)x.data, x.stride};
     for (int64_t row = 0; row < count; ++row)
         lh_bf16_widen_run(width, (const lh_bf16 *)x.data + row * x.stride, memory + row * width);
-    return (lh_attention_rows){memory, width};
+    return (lh_rows){memory, width};
 }
 
-void lh_cpu_attention_store(lh_attention_rows x, int64_t count, int64_t width,
-                            lh_attention_operand to) {
+void lh_cpu_attention_store(lh_rows x, int64_t count, int64_t width, lh_attention_operand to) {
     for (int64_t row = 0; to.dtype == LH_BF16 && row < count; ++row)
         lh_bf16_round_run(width, x.data + row * x.stride,
                           (lh_bf16 *)(uintptr_t)to.data + row * to.stride);

@@ -13,7 +13,7 @@
 typedef struct stretch {
     int source;
     int64_t first, keys, start;
-    lh_attention_rows k, v;
+    lh_rows k, v;
     const real *positions; /* the head's table; NULL: the source has none */
     int64_t entry;         /* of the first key; it falls with the key */
 } stretch;
@@ -42,8 +42,8 @@ static stretch stretch_of(const lh_attention_tile *tile, int source, lh_range ke
     const lh_attention_spec *spec = tile->spec;
     const lh_key_source *from = &spec->source[source];
     stretch part = {.source = source, .first = keys.begin, .keys = keys.end - keys.begin};
-    part.k = lh_attention_rows_of(from->k, tile->batch, tile->head, keys.begin);
-    part.v = lh_attention_rows_of(from->v, tile->batch, tile->head, keys.begin);
+    part.k = lh_head_rows(from->k, tile->batch, tile->head, keys.begin);
+    part.v = lh_head_rows(from->v, tile->batch, tile->head, keys.begin);
     if (lh_attention_has_positions(spec, source)) {
         const int64_t table = spec->position_heads > 1 ? tile->head : 0;
         part.positions = spec->positions + table * spec->position_count * spec->head_width;
@@ -121,8 +121,8 @@ static void drop(const single *one, real *weight) {
 }
 
 /* y += sum over keys of weight * x, four rows at a time: y is read and written less often. */
-LH_SPECIALIZED void add_weighted(int64_t width, int64_t keys, const real *weight,
-                                 lh_attention_rows x, real *y) {
+LH_SPECIALIZED void add_weighted(int64_t width, int64_t keys, const real *weight, lh_rows x,
+                                 real *y) {
     int64_t key = 0;
     for (; key + 4 <= keys; key += 4) {
         const real *a = x.data + key * x.stride, *b = a + x.stride, *c = b + x.stride,
@@ -151,8 +151,8 @@ static real exponentiate(int64_t keys, real shift, real *score) {
 LH_SPECIALIZED void forward(const lh_attention_forward_args *args, const single *one, int64_t width,
                             real *score) {
     const lh_attention_tile *tile = one->tile;
-    real *out = lh_attention_rows_of(args->out, tile->batch, tile->head, 0).data;
-    score_keys(one, width, lh_attention_rows_of(args->q, tile->batch, tile->head, 0).data, score);
+    real *out = lh_head_rows(args->out, tile->batch, tile->head, 0).data;
+    score_keys(one, width, lh_head_rows(args->q, tile->batch, tile->head, 0).data, score);
     real maximum = -LH_R(INFINITY);
     for (int64_t n = 0; n < one->keys; ++n)
         maximum = score[n] > maximum ? score[n] : maximum;
@@ -192,8 +192,8 @@ void lh_cpu_attention_single_forward(const lh_attention_forward_args *args,
 LH_SPECIALIZED void differentiate(const single *one, const lh_attention_backward_args *args,
                                   int64_t width, real *weight, real *gradient) {
     const lh_attention_tile *tile = one->tile;
-    const real *dout = lh_attention_rows_of(args->dout, tile->batch, tile->head, 0).data;
-    const real *out = lh_attention_rows_of(args->out, tile->batch, tile->head, 0).data;
+    const real *dout = lh_head_rows(args->dout, tile->batch, tile->head, 0).data;
+    const real *out = lh_head_rows(args->out, tile->batch, tile->head, 0).data;
     const real lse = args->lse[tile->batch * args->spec.heads + tile->head];
     const real delta = dot(width, dout, out, NULL);
     const real shift = lse == -LH_R(INFINITY) ? LH_R(INFINITY) : lse;
@@ -214,7 +214,7 @@ LH_SPECIALIZED void differentiate(const single *one, const lh_attention_backward
 
 /* Rows of y += factor * weight x: what a vector x gives to every key. */
 LH_SPECIALIZED void add_outer(int64_t width, int64_t keys, const real *weight, real factor,
-                              const real *x, lh_attention_rows y) {
+                              const real *x, lh_rows y) {
     for (int64_t n = 0; y.data && n < keys; ++n) {
         const real w = factor * weight[n];
         real *row = y.data + n * y.stride;
@@ -229,16 +229,16 @@ LH_SPECIALIZED void add_positions(const single *one, const stretch *part, int64_
                                   const real *gradient, const real *q, real *dq, real *sums) {
     const int64_t last = one->tile->spec->position_count - 1;
     const bool inside = part->entry <= last && part->entry - part->keys + 1 >= 0;
-    const lh_attention_rows rows = {(real *)part->positions + part->entry * width, -width};
+    const lh_rows rows = {(real *)part->positions + part->entry * width, -width};
     if (inside) add_weighted(width, part->keys, gradient, rows, dq);
     for (int64_t n = 0; !inside && n < part->keys; ++n) {
-        const lh_attention_rows row = {(real *)position_of(one, part, width, n), width};
+        const lh_rows row = {(real *)position_of(one, part, width, n), width};
         add_weighted(width, 1, gradient + n, row, dq);
     }
     if (sums == NULL) return;
     const int64_t first =
         lh_attention_distance(one->tile, part->source, part->first) - one->tile->table->nearest;
-    const lh_attention_rows falling = {sums + first * width, -width};
+    const lh_rows falling = {sums + first * width, -width};
     add_outer(width, part->keys, gradient, one->alpha, q, falling);
 }
 
@@ -254,8 +254,8 @@ LH_SPECIALIZED void add_gradients(const single *one, const lh_attention_plan *pl
                                   const stretch *part, int64_t width, const real *weight,
                                   const real *gradient, real *dq) {
     const lh_attention_tile *tile = one->tile;
-    const real *q = lh_attention_rows_of(plan->args->q, tile->batch, tile->head, 0).data;
-    const real *dout = lh_attention_rows_of(plan->args->dout, tile->batch, tile->head, 0).data;
+    const real *q = lh_head_rows(plan->args->q, tile->batch, tile->head, 0).data;
+    const real *dout = lh_head_rows(plan->args->dout, tile->batch, tile->head, 0).data;
     add_weighted(width, part->keys, gradient, part->k, dq);
     if (part->positions)
         add_positions(one, part, width, gradient, q, dq,
@@ -272,7 +272,7 @@ LH_SPECIALIZED void backward(const lh_attention_plan *plan, int64_t task, const 
                              int64_t width, real *memory) {
     const lh_attention_backward_args *args = plan->args;
     const lh_attention_tile *tile = one->tile;
-    const real *q = lh_attention_rows_of(args->q, tile->batch, tile->head, 0).data;
+    const real *q = lh_head_rows(args->q, tile->batch, tile->head, 0).data;
     real *weight = memory, *gradient = weight + one->keys, *dq = gradient + one->keys;
     memset(dq, 0, (size_t)width * sizeof *dq);
     score_keys(one, width, q, weight);
@@ -285,7 +285,7 @@ LH_SPECIALIZED void backward(const lh_attention_plan *plan, int64_t task, const 
     if (args->lse[tile->batch * args->spec.heads + tile->head] != -LH_R(INFINITY))
         *lh_cpu_attention_plan_scale(plan, task) +=
             (double)args->spec.scale * (double)dot(width, q, dq, NULL);
-    real *y = lh_attention_rows_of(args->dq, tile->batch, tile->head, 0).data;
+    real *y = lh_head_rows(args->dq, tile->batch, tile->head, 0).data;
     for (int64_t d = 0; args->dq.act.data && d < width; ++d)
         y[d] = one->alpha * dq[d] + (args->dq_write == LH_ADD ? y[d] : 0);
 }

@@ -41,7 +41,7 @@ bool lh_cpu_attention_next_panel(const lh_attention_spec *spec, lh_range rows,
     return panel->keys > 0;
 }
 
-void lh_cpu_attention_transpose(const lh_attention_tile *tile, lh_attention_rows x, real *y) {
+void lh_cpu_attention_transpose(const lh_attention_tile *tile, lh_rows x, real *y) {
     const int64_t lanes = lh_attention_lanes(tile), rows = tile->rows.end - tile->rows.begin;
     const int64_t width = tile->spec->head_width;
     int64_t row = 0;
@@ -73,8 +73,8 @@ static int64_t keys_per_product(const lh_attention_tile *tile) {
     return keys < 64 ? LH_ATTENTION_KEYS : keys;
 }
 
-static lh_attention_rows rows_from(lh_attention_rows x, int64_t row) {
-    const lh_attention_rows rows = {x.data + row * x.stride, x.stride};
+static lh_rows rows_from(lh_rows x, int64_t row) {
+    const lh_rows rows = {x.data + row * x.stride, x.stride};
     return rows;
 }
 
@@ -84,10 +84,10 @@ static lh_attention_operand operand_from(lh_attention_operand x, int64_t row) {
     return rows;
 }
 
-static lh_attention_rows weights_of(const lh_attention_tile *tile,
-                                    const lh_attention_segment *segment, const real *weight) {
+static lh_rows weights_of(const lh_attention_tile *tile, const lh_attention_segment *segment,
+                          const real *weight) {
     const int64_t lanes = lh_attention_lanes(tile);
-    const lh_attention_rows rows = {(real *)weight + segment->row * lanes, lanes};
+    const lh_rows rows = {(real *)weight + segment->row * lanes, lanes};
     return rows;
 }
 
@@ -102,7 +102,7 @@ void lh_cpu_attention_scores(const lh_attention_tile *tile, const lh_attention_p
         const int64_t keys = segment->end - segment->begin;
         const lh_attention_operand k = lh_attention_operand_of(
             values ? source->v : source->k, tile->batch, tile->head, segment->begin);
-        const lh_attention_rows s = weights_of(tile, segment, scores);
+        const lh_rows s = weights_of(tile, segment, scores);
         for (int64_t key = 0; key < keys; key += step)
             lh_cpu_attention_multiply(tile->rounding, false, false, lh_min(step, keys - key), lanes,
                                       spec->head_width, alpha, operand_from(k, key), q, LH_SET,
@@ -111,7 +111,7 @@ void lh_cpu_attention_scores(const lh_attention_tile *tile, const lh_attention_p
 }
 
 /* Whether all is finite. Several rows share one sum; x * 0 is 0 for a finite x, else NaN. */
-static bool is_finite(lh_attention_rows x, int64_t count, int64_t width) {
+static bool is_finite(lh_rows x, int64_t count, int64_t width) {
     real poison = 0;
     int64_t row = 0;
     for (; row + 4 <= count; row += 4) {
@@ -131,7 +131,7 @@ static bool is_finite(lh_attention_rows x, int64_t count, int64_t width) {
 
 static bool operand_is_finite(lh_attention_operand x, int64_t count, int64_t width) {
     if (x.dtype == LH_REAL)
-        return is_finite((lh_attention_rows){(real *)(uintptr_t)x.data, x.stride}, count, width);
+        return is_finite((lh_rows){(real *)(uintptr_t)x.data, x.stride}, count, width);
     const unsigned exponent = 0x7f80;
     int special = 0;
     for (int64_t row = 0; row < count; ++row) {
@@ -150,7 +150,7 @@ static void add_scaled(real *y, const real *x, real alpha, int64_t width) {
 
 /* Where keys are not finite, one by one: 0 * NaN is NaN, and a masked key must not be felt. */
 static void gather_seen(const lh_attention_tile *tile, const lh_attention_segment *segment,
-                        lh_attention_rows weight, lh_attention_operand x, lh_attention_rows y) {
+                        lh_rows weight, lh_attention_operand x, lh_rows y) {
     const int64_t width = tile->spec->head_width;
     for (int64_t key = 0; key < segment->end - segment->begin; ++key) {
         const lh_range seen = lh_attention_seen(tile, segment->source, segment->begin + key);
@@ -164,10 +164,10 @@ static void gather_seen(const lh_attention_tile *tile, const lh_attention_segmen
 
 void lh_cpu_attention_gather(const lh_attention_tile *tile, const lh_attention_segment *segment,
                              const real *weight, lh_attention_operand x, lh_write write,
-                             lh_attention_rows y) {
+                             lh_rows y) {
     const int64_t rows = tile->rows.end - tile->rows.begin, width = tile->spec->head_width;
     const int64_t keys = segment->end - segment->begin, step = keys_per_product(tile);
-    const lh_attention_rows w = weights_of(tile, segment, weight);
+    const lh_rows w = weights_of(tile, segment, weight);
     if (operand_is_finite(x, keys, width)) {
         for (int64_t key = 0; key < keys; key += step)
             lh_cpu_attention_multiply(tile->rounding, true, false, rows, width,
@@ -183,11 +183,10 @@ void lh_cpu_attention_gather(const lh_attention_tile *tile, const lh_attention_s
 }
 
 void lh_cpu_attention_scatter(const lh_attention_tile *tile, const lh_attention_segment *segment,
-                              const real *weight, real alpha, lh_attention_rows x,
-                              lh_attention_rows y) {
+                              const real *weight, real alpha, lh_rows x, lh_rows y) {
     const int64_t rows = tile->rows.end - tile->rows.begin, width = tile->spec->head_width;
     const int64_t keys = segment->end - segment->begin, step = keys_per_product(tile);
-    const lh_attention_rows w = weights_of(tile, segment, weight);
+    const lh_rows w = weights_of(tile, segment, weight);
     const bool finite = is_finite(x, rows, width);
     for (int64_t key = 0; finite && key < keys; key += step)
         lh_cpu_attention_multiply(tile->rounding, false, false, lh_min(step, keys - key), width,

@@ -14,15 +14,13 @@ static void run_outputs(const lh_scan_plan *p, const lh_scan_chunk *c, const rea
                         const lh_heads *y) {
     const int64_t keys = p->spec->key_width, values = p->spec->value_width;
     real mixed[LH_SCAN_CHUNK * LH_SCAN_CHUNK];
-    const lh_scan_matrix out = lh_cpu_scan_rows(y, c->batch, c->head, c->first);
+    const lh_rows out = lh_head_rows(*y, c->batch, c->head, c->first);
     lh_cpu_scan_decay(p, c, products, mixed);
-    lh_cpu_scan_multiply(false, false, c->count, values, keys, c->q,
-                         lh_cpu_scan_dense(c->state, values), 0, out);
-    for (int64_t i = 0; i < c->count; ++i)
-        lh_scan_scale(values, c->since[i], out.data + i * out.stride, LH_SET,
-                      out.data + i * out.stride);
-    lh_cpu_scan_multiply(false, false, c->count, values, c->count,
-                         lh_cpu_scan_dense(mixed, LH_SCAN_CHUNK), c->v, 1, out);
+    lh_blas_multiply(false, false, c->count, values, keys, 1, c->q, lh_rows_of(c->state, values), 0,
+                     out);
+    lh_scan_scale_rows(c->count, values, c->since, out, out);
+    lh_blas_multiply(false, false, c->count, values, c->count, 1, lh_rows_of(mixed, LH_SCAN_CHUNK),
+                     c->v, 1, out);
 }
 
 /* Scaled rows of one chunk for each batch row and head. */
@@ -65,7 +63,7 @@ lh_status lh_cpu_decay_scan_forward(const lh_launch *launch,
 static void scale_dy(const lh_scan_plan *p, const lh_scan_chunk *c, const lh_heads *dy,
                      real *scaled) {
     const int64_t values = p->spec->value_width;
-    const lh_scan_matrix rows = lh_cpu_scan_rows(dy, c->batch, c->head, c->first);
+    const lh_rows rows = lh_head_rows(*dy, c->batch, c->head, c->first);
     if (rows.data == NULL) memset(scaled, 0, (size_t)(c->count * values) * sizeof *scaled);
     for (int64_t i = 0; rows.data != NULL && i < c->count; ++i)
         lh_scan_scale(values, c->since[i], rows.data + i * rows.stride, LH_SET,
@@ -87,7 +85,7 @@ static void run_gradients(const lh_scan_plan *p, const lh_decay_scan_backward_ar
         if (i == p->chunks - 1 && dend != NULL) memcpy(behind, dend, (size_t)size * sizeof *behind);
         if (i == 0 && dstart == NULL) return;
         scale_dy(p, &c, &args->dy, scratch);
-        lh_cpu_scan_pass_on(p, &c, behind, c.q, lh_cpu_scan_dense(scratch, spec->value_width),
+        lh_cpu_scan_pass_on(p, &c, behind, c.q, lh_rows_of(scratch, spec->value_width),
                             i > 0 ? behind - size : first);
     }
     if (dstart == NULL) return;
@@ -112,13 +110,12 @@ typedef struct inside {
 /* dv_j = sum_i P_ij dy_i + e_j k_j D, with D the gradient of the state behind; by the second part
  * e_j has its gradient. */
 static void value_gradients(const lh_scan_plan *p, const lh_scan_chunk *c,
-                            const lh_decay_scan_backward_args *args, lh_scan_matrix dy,
-                            const inside *m) {
+                            const lh_decay_scan_backward_args *args, lh_rows dy, const inside *m) {
     const int64_t keys = p->spec->key_width, values = p->spec->value_width;
-    const lh_scan_matrix dv = lh_cpu_scan_rows(&args->dv, c->batch, c->head, c->first);
-    const lh_scan_matrix work = lh_cpu_scan_dense(m->values, values);
-    lh_cpu_scan_multiply(false, false, c->count, values, keys, c->k,
-                         lh_cpu_scan_dense(c->gradient, values), 0, work);
+    const lh_rows dv = lh_head_rows(args->dv, c->batch, c->head, c->first);
+    const lh_rows work = lh_rows_of(m->values, values);
+    lh_blas_multiply(false, false, c->count, values, keys, 1, c->k, lh_rows_of(c->gradient, values),
+                     0, work);
     for (int64_t j = 0; j < c->count; ++j) {
         real *row = m->values + j * values;
         lh_scan_scale(values, c->until[j], row, LH_SET, row);
@@ -126,14 +123,14 @@ static void value_gradients(const lh_scan_plan *p, const lh_scan_chunk *c,
     }
     if (dv.data == NULL) return;
     if (dy.data != NULL)
-        lh_cpu_scan_multiply(true, false, c->count, values, c->count,
-                             lh_cpu_scan_dense(m->mixed, LH_SCAN_CHUNK), dy, 1, work);
+        lh_blas_multiply(true, false, c->count, values, c->count, 1,
+                         lh_rows_of(m->mixed, LH_SCAN_CHUNK), dy, 1, work);
     for (int64_t j = 0; j < c->count; ++j)
         lh_scan_scale(values, 1, m->values + j * values, args->dv_write, dv.data + j * dv.stride);
 }
 
 /* The gradient of q k^T gets d_ij dy_i . v_j; slopes become P_ij dy_i . v_j. */
-static void product_gradients(const lh_scan_plan *p, const lh_scan_chunk *c, lh_scan_matrix dy,
+static void product_gradients(const lh_scan_plan *p, const lh_scan_chunk *c, lh_rows dy,
                               const inside *m) {
     real decayed[LH_SCAN_CHUNK * LH_SCAN_CHUNK];
     memset(m->slopes, 0, LH_SCAN_CHUNK * LH_SCAN_CHUNK * sizeof(real));
@@ -153,12 +150,12 @@ static void product_gradients(const lh_scan_plan *p, const lh_scan_chunk *c, lh_
 static void key_gradients(const lh_scan_plan *p, const lh_scan_chunk *c,
                           const lh_decay_scan_backward_args *args, bool first, const inside *m) {
     const int64_t keys = p->spec->key_width, values = p->spec->value_width;
-    const lh_scan_matrix dq = lh_cpu_scan_rows(&args->dq, c->batch, c->group, c->first);
-    const lh_scan_matrix dk = lh_cpu_scan_rows(&args->dk, c->batch, c->group, c->first);
-    const lh_scan_matrix scaled = lh_cpu_scan_dense(m->scaled, values);
+    const lh_rows dq = lh_head_rows(args->dq, c->batch, c->group, c->first);
+    const lh_rows dk = lh_head_rows(args->dk, c->batch, c->group, c->first);
+    const lh_rows scaled = lh_rows_of(m->scaled, values);
     scale_dy(p, c, &args->dy, m->scaled);
-    lh_cpu_scan_multiply(false, true, c->count, keys, values, scaled,
-                         lh_cpu_scan_dense(c->state, values), 0, lh_cpu_scan_dense(m->keys, keys));
+    lh_blas_multiply(false, true, c->count, keys, values, 1, scaled, lh_rows_of(c->state, values),
+                     0, lh_rows_of(m->keys, keys));
     for (int64_t i = 0; i < c->count; ++i) {
         const real *row = m->keys + i * keys;
         m->read[i] = lh_scan_dot(keys, row, c->q.data + i * c->q.stride);
@@ -166,24 +163,22 @@ static void key_gradients(const lh_scan_plan *p, const lh_scan_chunk *c,
             lh_scan_scale(keys, 1, row, first ? args->dq_write : LH_ADD, dq.data + i * dq.stride);
     }
     if (dk.data == NULL) return;
-    for (int64_t j = 0; j < c->count; ++j)
-        lh_scan_scale(values, c->until[j], c->v.data + j * c->v.stride, LH_SET,
-                      m->scaled + j * values);
-    lh_cpu_scan_multiply(false, true, c->count, keys, values, scaled,
-                         lh_cpu_scan_dense(c->gradient, values),
-                         first && args->dk_write == LH_SET ? 0 : 1, dk);
+    lh_scan_scale_rows(c->count, values, c->until, c->v, scaled);
+    lh_blas_multiply(false, true, c->count, keys, values, 1, scaled,
+                     lh_rows_of(c->gradient, values), first && args->dk_write == LH_SET ? 0 : 1,
+                     dk);
 }
 
 static void finish_products(const lh_scan_plan *p, const lh_scan_chunk *c,
                             const lh_decay_scan_backward_args *args, const inside *m) {
     const int64_t keys = p->spec->key_width;
-    const lh_scan_matrix dq = lh_cpu_scan_rows(&args->dq, c->batch, c->group, c->first);
-    const lh_scan_matrix dk = lh_cpu_scan_rows(&args->dk, c->batch, c->group, c->first);
-    const lh_scan_matrix products = lh_cpu_scan_dense(m->products, LH_SCAN_CHUNK);
+    const lh_rows dq = lh_head_rows(args->dq, c->batch, c->group, c->first);
+    const lh_rows dk = lh_head_rows(args->dk, c->batch, c->group, c->first);
+    const lh_rows products = lh_rows_of(m->products, LH_SCAN_CHUNK);
     if (dq.data != NULL)
-        lh_cpu_scan_multiply(false, false, c->count, keys, c->count, products, c->k, 1, dq);
+        lh_blas_multiply(false, false, c->count, keys, c->count, 1, products, c->k, 1, dq);
     if (dk.data != NULL)
-        lh_cpu_scan_multiply(true, false, c->count, keys, c->count, products, c->q, 1, dk);
+        lh_blas_multiply(true, false, c->count, keys, c->count, 1, products, c->q, 1, dk);
 }
 
 static void run_chunk_back(const lh_scan_plan *p, const lh_decay_scan_backward_args *args,
@@ -206,7 +201,7 @@ static void run_chunk_back(const lh_scan_plan *p, const lh_decay_scan_backward_a
                       .kept = kept};
     for (int64_t head = first; head < first + shared; ++head) {
         const lh_scan_chunk c = lh_cpu_scan_chunk(p, batch, head, index);
-        const lh_scan_matrix dy = lh_cpu_scan_rows(&args->dy, batch, head, c.first);
+        const lh_rows dy = lh_head_rows(args->dy, batch, head, c.first);
         if (head == first) lh_cpu_scan_products(&c, spec->key_width, c.q, c.k, qk);
         lh_cpu_scan_decay(p, &c, qk, mixed);
         value_gradients(p, &c, args, dy, &m);

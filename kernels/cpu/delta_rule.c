@@ -11,7 +11,6 @@
  * Backward with D the gradient of S', from the last chunk back:
  *   (1 + beta P)^T w = du + e k D,   gradient of S = b_n D - sum_i b_i beta_i k_i^T w_i;
  * then a task for each chunk of a group of heads finds in w, u, S and D what all inputs get. */
-#include <cblas.h>
 #include <string.h>
 
 #include "kernels/cpu/parallel.h"
@@ -44,34 +43,18 @@ static void write_system(const lh_scan_plan *p, const lh_delta_rule_spec *spec,
 
 /* Solves the system, or its transpose, for rows x [count][value_width] in place. */
 static void solve(const lh_scan_plan *p, const lh_scan_chunk *c, bool transpose, const real *system,
-                  lh_scan_matrix x) {
-    const enum CBLAS_TRANSPOSE t = transpose ? CblasTrans : CblasNoTrans;
-    const int64_t values = p->spec->value_width;
-    const int ldx = (int)lh_max(x.stride, values);
-#ifdef LH_REAL_DOUBLE
-    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, t, CblasUnit, (int)c->count, (int)values, 1,
-                system, LH_SCAN_CHUNK, x.data, ldx);
-#else
-    cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, t, CblasUnit, (int)c->count, (int)values, 1,
-                system, LH_SCAN_CHUNK, x.data, ldx);
-#endif
-}
-
-static void scale_rows(const lh_scan_chunk *c, int64_t width, const real *factor,
-                       lh_scan_matrix from, lh_scan_matrix to) {
-    for (int64_t i = 0; i < c->count; ++i)
-        lh_scan_scale(width, factor[i], from.data + i * from.stride, LH_SET,
-                      to.data + i * to.stride);
+                  lh_rows x) {
+    lh_blas_solve(transpose, c->count, p->spec->value_width, lh_rows_of(system, LH_SCAN_CHUNK), x);
 }
 
 /* ---- Forward ---- */
 
 /* u = beta (v - b k S), before the system is solved. */
 static void write_errors(const lh_scan_plan *p, const lh_delta_rule_spec *spec,
-                         const lh_scan_chunk *c, const real *state, lh_scan_matrix u) {
+                         const lh_scan_chunk *c, const real *state, lh_rows u) {
     const int64_t keys = p->spec->key_width, values = p->spec->value_width;
-    lh_cpu_scan_multiply(false, false, c->count, values, keys, c->k,
-                         lh_cpu_scan_dense(state, values), 0, u);
+    lh_blas_multiply(false, false, c->count, values, keys, 1, c->k, lh_rows_of(state, values), 0,
+                     u);
     for (int64_t i = 0; i < c->count; ++i) {
         const real beta = beta_at(spec, c, i);
         real *row = u.data + i * u.stride;
@@ -85,18 +68,18 @@ static void run_forward(const lh_scan_plan *p, const lh_delta_rule_forward_args 
                         int64_t batch, int64_t head, real *scratch) {
     const int64_t values = p->spec->value_width;
     real system[LH_SCAN_CHUNK * LH_SCAN_CHUNK], *state = scratch, *next = scratch + p->state_size;
-    const lh_scan_matrix kept = lh_cpu_scan_dense(next + p->state_size, values);
+    const lh_rows kept = lh_rows_of(next + p->state_size, values);
     memcpy(state, p->spec->start + (batch * p->spec->heads + head) * p->state_size,
            (size_t)p->state_size * sizeof *state);
     for (int64_t i = 0; i < p->chunks; ++i) {
         const lh_scan_chunk c = lh_cpu_scan_chunk(p, batch, head, i);
-        const lh_scan_matrix u = lh_cpu_scan_rows(&args->u, batch, head, c.first);
+        const lh_rows u = lh_head_rows(args->u, batch, head, c.first);
         lh_cpu_scan_sum_decays(p, &c);
         write_system(p, &args->spec, &c, system);
         write_errors(p, &args->spec, &c, state, u);
         solve(p, &c, false, system, u);
         if (i == p->chunks - 1) return;
-        scale_rows(&c, values, c.until, u, kept);
+        lh_scan_scale_rows(c.count, values, c.until, u, kept);
         lh_cpu_scan_pass_on(p, &c, state, c.k, kept, next);
         real *before = state;
         state = next;
@@ -136,23 +119,23 @@ typedef struct back {
     real *solved, *scratch;
 } back;
 
-static lh_scan_matrix solved_rows(const back *b, const lh_scan_chunk *c) {
+static lh_rows solved_rows(const back *b, const lh_scan_chunk *c) {
     const lh_decay_scan_spec *scan = b->plan.spec;
     const int64_t pair = c->batch * scan->heads + c->head;
-    return lh_cpu_scan_dense(b->solved + (pair * scan->length + c->first) * scan->value_width,
-                             scan->value_width);
+    return lh_rows_of(b->solved + (pair * scan->length + c->first) * scan->value_width,
+                      scan->value_width);
 }
 
 /* w of a chunk. */
 static void solve_back(const back *b, const lh_scan_chunk *c) {
     const lh_scan_plan *p = &b->plan;
     const int64_t keys = p->spec->key_width, values = p->spec->value_width;
-    const lh_scan_matrix du = lh_cpu_scan_rows(&b->args->du, c->batch, c->head, c->first);
-    const lh_scan_matrix w = solved_rows(b, c);
+    const lh_rows du = lh_head_rows(b->args->du, c->batch, c->head, c->first);
+    const lh_rows w = solved_rows(b, c);
     real system[LH_SCAN_CHUNK * LH_SCAN_CHUNK];
-    lh_cpu_scan_multiply(false, false, c->count, values, keys, c->k,
-                         lh_cpu_scan_dense(c->gradient, values), 0, w);
-    scale_rows(c, values, c->until, w, w);
+    lh_blas_multiply(false, false, c->count, values, keys, 1, c->k, lh_rows_of(c->gradient, values),
+                     0, w);
+    lh_scan_scale_rows(c->count, values, c->until, w, w);
     for (int64_t i = 0; i < c->count; ++i)
         lh_scan_scale(values, 1, du.data + i * du.stride, LH_ADD, w.data + i * w.stride);
     write_system(p, &b->args->spec, c, system);
@@ -174,8 +157,9 @@ static void run_gradients(const back *b, int64_t batch, int64_t head, real *scra
         if (i == 0 && dstart == NULL) return;
         for (int64_t t = 0; t < c.count; ++t)
             factor[t] = -c.since[t] * beta_at(&b->args->spec, &c, t);
-        scale_rows(&c, values, factor, solved_rows(b, &c), lh_cpu_scan_dense(scratch, values));
-        lh_cpu_scan_pass_on(p, &c, behind, c.k, lh_cpu_scan_dense(scratch, values),
+        lh_scan_scale_rows(c.count, values, factor, solved_rows(b, &c),
+                           lh_rows_of(scratch, values));
+        lh_cpu_scan_pass_on(p, &c, behind, c.k, lh_rows_of(scratch, values),
                             i > 0 ? behind - size : first);
     }
     if (dstart != NULL)
@@ -185,14 +169,14 @@ static void run_gradients(const back *b, int64_t batch, int64_t head, real *scra
 
 /* What one head adds to the gradients of a chunk; the memory of a task. */
 typedef struct inside {
-    real *mixed;          /* [LH_SCAN_CHUNK][LH_SCAN_CHUNK]: P */
-    real *slopes;         /* the same: gradient of P, then times P */
-    real *products;       /* the same: gradient of k k^T, summed over the heads of the group */
-    lh_scan_matrix right; /* [LH_SCAN_CHUNK][value_width]: beta_i w_i, the gradient of v */
-    lh_scan_matrix work;  /* the same */
-    lh_scan_matrix keys;  /* [LH_SCAN_CHUNK][key_width] */
-    double *read;         /* [LH_SCAN_CHUNK]: gradient of log b_i */
-    double *kept;         /* [LH_SCAN_CHUNK]: gradient of log e_j */
+    real *mixed;    /* [LH_SCAN_CHUNK][LH_SCAN_CHUNK]: P */
+    real *slopes;   /* the same: gradient of P, then times P */
+    real *products; /* the same: gradient of k k^T, summed over the heads of the group */
+    lh_rows right;  /* [LH_SCAN_CHUNK][value_width]: beta_i w_i, the gradient of v */
+    lh_rows work;   /* the same */
+    lh_rows keys;   /* [LH_SCAN_CHUNK][key_width] */
+    double *read;   /* [LH_SCAN_CHUNK]: gradient of log b_i */
+    double *kept;   /* [LH_SCAN_CHUNK]: gradient of log e_j */
 } inside;
 
 /* dv = beta w, and dbeta_i = w_i . (v_i - b_i k_i S - sum_j P_ij u_j). */
@@ -200,14 +184,14 @@ static void value_gradients(const back *b, const lh_scan_chunk *c, const inside 
     const lh_delta_rule_backward_args *args = b->args;
     const lh_decay_scan_spec *scan = b->plan.spec;
     const int64_t values = scan->value_width, heads = scan->heads;
-    const lh_scan_matrix v = lh_cpu_scan_rows(&args->spec.scan.v, c->batch, c->head, c->first);
-    const lh_scan_matrix dv = lh_cpu_scan_rows(&args->dv, c->batch, c->head, c->first);
-    const lh_scan_matrix w = solved_rows(b, c), work = m->work;
-    lh_cpu_scan_multiply(false, false, c->count, values, scan->key_width, c->k,
-                         lh_cpu_scan_dense(c->state, values), 0, work);
-    scale_rows(c, values, c->since, work, work);
-    lh_cpu_scan_multiply(false, false, c->count, values, c->count,
-                         lh_cpu_scan_dense(m->mixed, LH_SCAN_CHUNK), c->v, 1, work);
+    const lh_rows v = lh_head_rows(args->spec.scan.v, c->batch, c->head, c->first);
+    const lh_rows dv = lh_head_rows(args->dv, c->batch, c->head, c->first);
+    const lh_rows w = solved_rows(b, c), work = m->work;
+    lh_blas_multiply(false, false, c->count, values, scan->key_width, 1, c->k,
+                     lh_rows_of(c->state, values), 0, work);
+    lh_scan_scale_rows(c->count, values, c->since, work, work);
+    lh_blas_multiply(false, false, c->count, values, c->count, 1,
+                     lh_rows_of(m->mixed, LH_SCAN_CHUNK), c->v, 1, work);
     for (int64_t i = 0; i < c->count; ++i) {
         const real *solved = w.data + i * w.stride, beta = beta_at(&args->spec, c, i);
         const real slope = (real)(lh_scan_dot(values, solved, v.data + i * v.stride) -
@@ -237,18 +221,18 @@ static void product_gradients(const back *b, const lh_scan_chunk *c, const insid
 
 /* keys = rows x^T for a state x, row i scaled by factor_i; log_slope_i is what log factor_i gets.
  */
-static void key_part(const back *b, const lh_scan_chunk *c, const inside *m, lh_scan_matrix rows,
+static void key_part(const back *b, const lh_scan_chunk *c, const inside *m, lh_rows rows,
                      const real *x, const real *factor, double *log_slope) {
     const int64_t keys = b->plan.spec->key_width, values = b->plan.spec->value_width;
-    lh_cpu_scan_multiply(false, true, c->count, keys, values, rows, lh_cpu_scan_dense(x, values), 0,
-                         m->keys);
-    scale_rows(c, keys, factor, m->keys, m->keys);
+    lh_blas_multiply(false, true, c->count, keys, values, 1, rows, lh_rows_of(x, values), 0,
+                     m->keys);
+    lh_scan_scale_rows(c->count, keys, factor, m->keys, m->keys);
     for (int64_t i = 0; i < c->count; ++i)
         log_slope[i] = lh_scan_dot(keys, m->keys.data + i * keys, c->k.data + i * c->k.stride);
 }
 
 static void add_keys(const lh_scan_chunk *c, const inside *m, int64_t keys, lh_write write,
-                     lh_scan_matrix dk) {
+                     lh_rows dk) {
     for (int64_t i = 0; i < c->count && dk.data != NULL; ++i)
         lh_scan_scale(keys, 1, m->keys.data + i * keys, write, dk.data + i * dk.stride);
 }
@@ -257,8 +241,8 @@ static void add_keys(const lh_scan_chunk *c, const inside *m, int64_t keys, lh_w
 static void key_gradients(const back *b, const lh_scan_chunk *c, bool first, bool last,
                           const inside *m) {
     const int64_t keys = b->plan.spec->key_width;
-    const lh_scan_matrix dk = lh_cpu_scan_rows(&b->args->dk, c->batch, c->group, c->first);
-    const lh_scan_matrix products = lh_cpu_scan_dense(m->products, LH_SCAN_CHUNK);
+    const lh_rows dk = lh_head_rows(b->args->dk, c->batch, c->group, c->first);
+    const lh_rows products = lh_rows_of(m->products, LH_SCAN_CHUNK);
     real factor[LH_SCAN_CHUNK];
     for (int64_t i = 0; i < c->count; ++i)
         factor[i] = -c->since[i];
@@ -267,8 +251,8 @@ static void key_gradients(const back *b, const lh_scan_chunk *c, bool first, boo
     key_part(b, c, m, c->v, c->gradient, c->until, m->kept);
     add_keys(c, m, keys, LH_ADD, dk);
     if (!last || dk.data == NULL) return;
-    lh_cpu_scan_multiply(false, false, c->count, keys, c->count, products, c->k, 1, dk);
-    lh_cpu_scan_multiply(true, false, c->count, keys, c->count, products, c->k, 1, dk);
+    lh_blas_multiply(false, false, c->count, keys, c->count, 1, products, c->k, 1, dk);
+    lh_blas_multiply(true, false, c->count, keys, c->count, 1, products, c->k, 1, dk);
 }
 
 static void run_chunk_back(const back *b, int64_t task, real *scratch) {
@@ -283,9 +267,9 @@ static void run_chunk_back(const back *b, int64_t task, real *scratch) {
     const inside m = {.mixed = mixed,
                       .slopes = slopes,
                       .products = products,
-                      .right = lh_cpu_scan_dense(scratch, scan->value_width),
-                      .work = lh_cpu_scan_dense(scratch + values, scan->value_width),
-                      .keys = lh_cpu_scan_dense(scratch + 2 * values, scan->key_width),
+                      .right = lh_rows_of(scratch, scan->value_width),
+                      .work = lh_rows_of(scratch + values, scan->value_width),
+                      .keys = lh_rows_of(scratch + 2 * values, scan->key_width),
                       .read = read,
                       .kept = kept};
     for (int64_t head = first; head < first + shared; ++head) {

@@ -52,7 +52,7 @@ static void attend_row(const forward_args *args, int64_t batch, int64_t head, in
     const int64_t pitch = args->heads * args->head_width;
     const real scale = args->head_scale ? args->head_scale[head] : LH_R(1);
     const real *v = args->v + batch * args->capacity * pitch + head * args->head_width;
-    real *y = lh_attention_rows_of(args->out, batch, head, i).data;
+    real *y = lh_head_rows(args->out, batch, head, i).data;
     real *weight = args->weight + first;
     real maximum = -LH_R(INFINITY), sum = 0;
     for (int64_t n = 0; n < nearest->size; ++n) {
@@ -81,16 +81,16 @@ static void attend_tile(const forward_args *args, int64_t batch, int64_t head, l
     const int64_t filled = lh_min(args->count[batch], args->capacity);
     const int64_t pitch = args->heads * args->head_width, queries = rows.end - rows.begin;
     real *k = (real *)args->k + batch * args->capacity * pitch + head * args->head_width;
-    const lh_attention_rows q = lh_attention_rows_of(args->q, batch, head, rows.begin);
-    const lh_attention_rows score = {work->score, PITCH};
+    const lh_rows q = lh_head_rows(args->q, batch, head, rows.begin);
+    const lh_rows score = {work->score, PITCH};
     for (int64_t row = 0; row < queries; ++row) {
         const lh_nearest empty = {args->top, 0, work->entry + row * args->top};
         work->nearest[row] = empty;
     }
     for (int64_t slot = 0; slot < filled; slot += STRETCH) {
         const int64_t keys = lh_min(filled - slot, STRETCH);
-        const lh_attention_rows stretch = {k + slot * pitch, pitch};
-        lh_attention_product(false, true, queries, keys, args->head_width, 1, q, stretch, 0, score);
+        const lh_rows stretch = {k + slot * pitch, pitch};
+        lh_blas_multiply(false, true, queries, keys, args->head_width, 1, q, stretch, 0, score);
         for (int64_t row = 0; row < queries; ++row)
             offer(&work->nearest[row], work->score + row * PITCH, keys, slot);
     }
@@ -124,9 +124,9 @@ static double differentiate_row(const backward_args *args, int64_t batch, int64_
     const int64_t pitch = args->heads * args->head_width, width = args->head_width;
     const int64_t memory = batch * args->capacity * pitch + head * width;
     const real scale = args->head_scale ? args->head_scale[head] : LH_R(1);
-    const real *dout = lh_attention_rows_of(args->dout, batch, head, i).data;
-    const real *q = lh_attention_rows_of(args->q, batch, head, i).data;
-    real *dq = args->dq.act.data ? lh_attention_rows_of(args->dq, batch, head, i).data : NULL;
+    const real *dout = lh_head_rows(args->dout, batch, head, i).data;
+    const real *q = lh_head_rows(args->q, batch, head, i).data;
+    real *dq = args->dq.act.data ? lh_head_rows(args->dq, batch, head, i).data : NULL;
     real delta = 0;
     double scale_gradient = 0;
     for (int64_t n = 0; n < args->top && args->index[first + n] >= 0; ++n)

@@ -83,8 +83,7 @@ static void differentiate(const lh_lsh_tile *tile, scratch *work) {
 }
 
 static void multiply(const scratch *work, bool transpose_a, bool transpose_b, int64_t m, int64_t n,
-                     int64_t k, lh_attention_operand a, lh_attention_operand b,
-                     lh_attention_rows c) {
+                     int64_t k, lh_attention_operand a, lh_attention_operand b, lh_rows c) {
     lh_cpu_attention_multiply(work->rounding, transpose_a, transpose_b, m, n, k, 1, a, b, LH_SET,
                               c);
 }
@@ -96,8 +95,8 @@ static void differentiate_tile(const lh_lsh_attention_backward_args *args, const
     const int64_t keys = tile->keys.end - tile->keys.begin;
     const lh_attention_operand q = {work->q, width, LH_REAL}, k = {work->k, width, LH_REAL};
     const lh_attention_operand v = {work->v, width, LH_REAL}, dout = {work->dout, width, LH_REAL};
-    const lh_attention_rows dq = {work->dq, width}, dk = {work->dk, width}, dv = {work->dv, width};
-    const lh_attention_rows score = {work->score, lanes}, gradient = {work->gradient, lanes};
+    const lh_rows dq = {work->dq, width}, dk = {work->dk, width}, dv = {work->dv, width};
+    const lh_rows score = {work->score, lanes}, gradient = {work->gradient, lanes};
     if (keys == 0) return;
     ready_lanes(args, tile, delta, work);
     lh_cpu_lsh_gather_queries(tile, args->q, work->q);
@@ -119,7 +118,7 @@ static void differentiate_tile(const lh_lsh_attention_backward_args *args, const
 static void clear_row(lh_heads x, int64_t batch, int64_t head, int64_t token, int64_t width,
                       lh_write write) {
     if (!x.act.data || write == LH_ADD) return;
-    real *row = lh_attention_rows_of(x, batch, head, token).data;
+    real *row = lh_head_rows(x, batch, head, token).data;
     for (int64_t d = 0; d < width; ++d)
         row[d] = 0;
 }
@@ -130,8 +129,8 @@ static void begin_token(const lh_lsh_attention_backward_args *args, int64_t pair
                         real *delta) {
     const int64_t batch = pair / args->spec.heads, head = pair % args->spec.heads;
     const int64_t width = args->spec.head_width;
-    const real *out = lh_attention_rows_of(args->out, batch, head, token).data;
-    const real *dout = lh_attention_rows_of(args->dout, batch, head, token).data;
+    const real *out = lh_head_rows(args->out, batch, head, token).data;
+    const real *dout = lh_head_rows(args->dout, batch, head, token).data;
     const bool alone = args->lse[pair * args->spec.length + token] == -LH_R(INFINITY);
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -142,7 +141,7 @@ static void begin_token(const lh_lsh_attention_backward_args *args, int64_t pair
     clear_row(args->dk, batch, head, token, width, args->dk_write);
     clear_row(args->dv, batch, head, token, width, args->dv_write);
     if (!alone || !args->dv.act.data) return;
-    real *dv = lh_attention_rows_of(args->dv, batch, head, token).data;
+    real *dv = lh_head_rows(args->dv, batch, head, token).data;
     for (int64_t d = 0; d < width; ++d)
         dv[d] += dout[d];
 }

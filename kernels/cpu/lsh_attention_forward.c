@@ -97,7 +97,7 @@ static void join_row(const lh_lsh_attention_forward_args *args, const lh_lsh_til
     const int64_t width = args->spec.head_width;
     const int64_t token = tile->order[tile->slots.begin + row];
     const real *x = work->out + row * width, sum = work->sum[row];
-    real *out = lh_attention_rows_of(args->out, tile->batch, tile->head, token).data;
+    real *out = lh_head_rows(args->out, tile->batch, tile->head, token).data;
     const int64_t pair = tile->batch * args->spec.heads + tile->head;
     real *lse = args->lse + pair * args->spec.length + token;
     const bool first = tile->round == 0 || *lse == -LH_R(INFINITY);
@@ -123,7 +123,7 @@ static void attend_tile(const lh_lsh_attention_forward_args *args, const lh_lsh_
     const int64_t keys = tile->keys.end - tile->keys.begin;
     const lh_attention_operand q = {work->q, width, LH_REAL}, k = {work->k, width, LH_REAL};
     const lh_attention_operand v = {work->v, width, LH_REAL};
-    const lh_attention_rows score = {work->score, lanes}, out = {work->out, width};
+    const lh_rows score = {work->score, lanes}, out = {work->out, width};
     lh_cpu_lsh_gather_queries(tile, args->q, work->q);
     lh_cpu_lsh_gather(tile, tile->keys, args->k, work->k);
     lh_cpu_lsh_gather(tile, tile->keys, args->v, work->v);

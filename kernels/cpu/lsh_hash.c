@@ -51,14 +51,14 @@ static void hash_tile(const lh_lsh_hash_args *args, int64_t pair, lh_range rows,
     const int64_t pitch = args->rounds * columns, count = rows.end - rows.begin;
     const lh_attention_operand tokens =
         lh_attention_operand_of(args->x, pair / args->heads, pair % args->heads, rows.begin);
-    const lh_attention_rows x =
+    const lh_rows x =
         lh_cpu_attention_load(tokens, count, args->head_width, memory + ROWS * columns);
-    const lh_attention_rows y = {memory, columns};
+    const lh_rows y = {memory, columns};
     for (int64_t round = 0; round < args->rounds; ++round) {
         const real *r = args->rotation + pair * args->head_width * pitch + round * columns;
-        const lh_attention_rows rotation = {(real *)r, pitch};
+        const lh_rows rotation = {(real *)r, pitch};
         int32_t *bucket = args->bucket + (pair * args->rounds + round) * args->length + rows.begin;
-        lh_attention_product(false, false, count, columns, args->head_width, 1, x, rotation, 0, y);
+        lh_blas_multiply(false, false, count, columns, args->head_width, 1, x, rotation, 0, y);
         for (int64_t row = 0; row < count; ++row)
             bucket[row] = bucket_of(args, memory + row * columns);
     }

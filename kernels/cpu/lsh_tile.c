@@ -77,7 +77,7 @@ void lh_cpu_lsh_gather_queries(const lh_lsh_tile *tile, lh_heads x, real *y) {
 void lh_cpu_lsh_scatter(const lh_lsh_tile *tile, lh_range slots, const real *x, lh_heads y) {
     if (!y.act.data) return;
     const int64_t width = tile->spec->head_width;
-    const lh_attention_rows rows = lh_attention_rows_of(y, tile->batch, tile->head, 0);
+    const lh_rows rows = lh_head_rows(y, tile->batch, tile->head, 0);
     for (int64_t s = slots.begin; s < slots.end; ++s, x += width) {
         real *row = rows.data + tile->order[s] * rows.stride;
         for (int64_t d = 0; d < width; ++d)

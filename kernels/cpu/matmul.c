@@ -5,9 +5,8 @@
  * function of the shape, so every thread count computes the same calls. Where C is small and k long
  * (the gradient of a weight matrix) k is cut into slices too; slice 0 goes to C, the others to
  * workspace, and they are added in order. */
-#include <cblas.h>
-
 #include "kernels/cpu/act.h"
+#include "kernels/cpu/blas.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/matmul_plan.h"
 #include "kernels/cpu/unary_math.h"
@@ -30,16 +29,9 @@ static lh_matmul_args fold_batch(const lh_matmul_args *args) {
 
 static void multiply_by_blas(const lh_product *p, real alpha, const real *a, const real *b,
                              real *c) {
-    const enum CBLAS_TRANSPOSE ta = p->transpose_a ? CblasTrans : CblasNoTrans;
-    const enum CBLAS_TRANSPOSE tb = p->transpose_b ? CblasTrans : CblasNoTrans;
-    const real beta = p->write == LH_ADD ? LH_R(1) : LH_R(0);
-#ifdef LH_REAL_DOUBLE
-    cblas_dgemm(CblasRowMajor, ta, tb, (int)p->m, (int)p->n, (int)p->k, alpha, a, (int)p->a_leading,
-                b, (int)p->b_leading, beta, c, (int)p->c_leading);
-#else
-    cblas_sgemm(CblasRowMajor, ta, tb, (int)p->m, (int)p->n, (int)p->k, alpha, a, (int)p->a_leading,
-                b, (int)p->b_leading, beta, c, (int)p->c_leading);
-#endif
+    lh_blas_multiply(p->transpose_a, p->transpose_b, p->m, p->n, p->k, alpha,
+                     lh_rows_of(a, p->a_leading), lh_rows_of(b, p->b_leading),
+                     p->write == LH_ADD ? LH_R(1) : LH_R(0), lh_rows_of(c, p->c_leading));
 }
 
 /* bias, pre and activation of `count` elements of a row of C from column n on. */

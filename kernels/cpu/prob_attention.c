@@ -45,7 +45,7 @@ static int64_t task_count(const attention_spec *spec) {
     return spec->length > 0 && spec->head_width > 0 ? spec->batch * spec->heads : 0;
 }
 
-static real *token_of(lh_attention_rows rows, int64_t token) {
+static real *token_of(lh_rows rows, int64_t token) {
     return rows.data + token * rows.stride;
 }
 
@@ -55,9 +55,8 @@ static int64_t seen_by(const attention_spec *spec, int32_t query) {
 }
 
 /* Copies the chosen tokens of x behind one another. */
-static lh_attention_rows gather(const attention_spec *spec, const int32_t *chosen,
-                                lh_attention_rows x, real *y) {
-    const lh_attention_rows rows = {y, spec->head_width};
+static lh_rows gather(const attention_spec *spec, const int32_t *chosen, lh_rows x, real *y) {
+    const lh_rows rows = {y, spec->head_width};
     for (int64_t n = 0; n < spec->top; ++n)
         for (int64_t d = 0; d < spec->head_width; ++d)
             y[n * spec->head_width + d] = token_of(x, chosen[n])[d];
@@ -76,8 +75,7 @@ static void draw_samples(const forward_args *args, int32_t *sampled) {
 }
 
 /* length * M_i: the order is the same, and nothing is divided. */
-static real measure_of(const forward_args *args, const real *q, lh_attention_rows k,
-                       const int32_t *sampled) {
+static real measure_of(const forward_args *args, const real *q, lh_rows k, const int32_t *sampled) {
     real most = -LH_R(INFINITY), sum = 0;
     for (int64_t s = 0; s < args->samples; ++s) {
         const real score = lh_attention_dot(q, token_of(k, sampled[s]), args->spec.head_width);
@@ -88,8 +86,8 @@ static real measure_of(const forward_args *args, const real *q, lh_attention_row
 }
 
 /* The queries with the largest measures, rising. */
-static void choose(const forward_args *args, lh_attention_rows q, lh_attention_rows k,
-                   const int32_t *sampled, lh_nearest_entry *best, int32_t *chosen) {
+static void choose(const forward_args *args, lh_rows q, lh_rows k, const int32_t *sampled,
+                   lh_nearest_entry *best, int32_t *chosen) {
     lh_nearest nearest = {args->spec.top, 0, best};
     for (int64_t i = 0; i < args->spec.length; ++i) {
         const real measure = measure_of(args, token_of(q, i), k, sampled + i * args->samples);
@@ -107,8 +105,7 @@ static void choose(const forward_args *args, lh_attention_rows q, lh_attention_r
 /* ---- forward ---- */
 
 /* What the queries get that were not chosen. */
-static void fill_rest(const forward_args *args, lh_attention_rows v, lh_attention_rows out,
-                      real *sum) {
+static void fill_rest(const forward_args *args, lh_rows v, lh_rows out, real *sum) {
     const attention_spec *spec = &args->spec;
     const int64_t length = spec->length, width = spec->head_width;
     for (int64_t d = 0; d < width; ++d)
@@ -147,22 +144,21 @@ static void attend_head(const forward_args *args, int64_t batch, int64_t head,
     const attention_spec *spec = &args->spec;
     const int64_t first = (batch * spec->heads + head) * spec->top;
     int32_t *chosen = args->chosen + first;
-    const lh_attention_rows q = lh_attention_rows_of(args->q, batch, head, 0),
-                            k = lh_attention_rows_of(args->k, batch, head, 0),
-                            v = lh_attention_rows_of(args->v, batch, head, 0),
-                            out = lh_attention_rows_of(args->out, batch, head, 0);
+    const lh_rows q = lh_head_rows(args->q, batch, head, 0),
+                  k = lh_head_rows(args->k, batch, head, 0),
+                  v = lh_head_rows(args->v, batch, head, 0),
+                  out = lh_head_rows(args->out, batch, head, 0);
     choose(args, q, k, sampled, work->best, chosen);
     fill_rest(args, v, out, work->sum);
     if (spec->top == 0) return;
-    const lh_attention_rows query = gather(spec, chosen, q, work->query),
-                            score = {work->score, spec->length},
-                            mixed = {work->other, spec->head_width};
-    lh_attention_product(false, true, spec->top, spec->length, spec->head_width, spec->scale, query,
-                         k, 0, score);
+    const lh_rows query = gather(spec, chosen, q, work->query), score = {work->score, spec->length},
+                  mixed = {work->other, spec->head_width};
+    lh_blas_multiply(false, true, spec->top, spec->length, spec->head_width, spec->scale, query, k,
+                     0, score);
     for (int64_t n = 0; n < spec->top; ++n)
         args->lse[first + n] = soften(token_of(score, n), seen_by(spec, chosen[n]), spec->length);
-    lh_attention_product(false, false, spec->top, spec->head_width, spec->length, 1, score, v, 0,
-                         mixed);
+    lh_blas_multiply(false, false, spec->top, spec->head_width, spec->length, 1, score, v, 0,
+                     mixed);
     for (int64_t n = 0; n < spec->top; ++n)
         for (int64_t d = 0; d < spec->head_width; ++d)
             token_of(out, chosen[n])[d] = token_of(mixed, n)[d];
@@ -197,7 +193,7 @@ static void differentiate_scores(const backward_args *args, int64_t batch, int64
                                  const scratch *work) {
     const attention_spec *spec = &args->spec;
     const int64_t first = (batch * spec->heads + head) * spec->top, length = spec->length;
-    const lh_attention_rows out = lh_attention_rows_of(args->out, batch, head, 0);
+    const lh_rows out = lh_head_rows(args->out, batch, head, 0);
     for (int64_t n = 0; n < spec->top; ++n) {
         const int32_t query = args->chosen[first + n];
         const int64_t seen = seen_by(spec, query);
@@ -217,7 +213,7 @@ static void scatter_queries(const backward_args *args, int64_t batch, int64_t he
                             const scratch *work) {
     const attention_spec *spec = &args->spec;
     const int32_t *chosen = args->chosen + (batch * spec->heads + head) * spec->top;
-    const lh_attention_rows dq = lh_attention_rows_of(args->dq, batch, head, 0);
+    const lh_rows dq = lh_head_rows(args->dq, batch, head, 0);
     for (int64_t i = 0; args->dq_write == LH_SET && i < spec->length; ++i)
         for (int64_t d = 0; d < spec->head_width; ++d)
             token_of(dq, i)[d] = 0;
@@ -230,8 +226,8 @@ static void scatter_queries(const backward_args *args, int64_t batch, int64_t he
 static void add_rest(const backward_args *args, int64_t batch, int64_t head, real *sum) {
     const attention_spec *spec = &args->spec;
     const int32_t *chosen = args->chosen + (batch * spec->heads + head) * spec->top;
-    const lh_attention_rows dout = lh_attention_rows_of(args->dout, batch, head, 0),
-                            dv = lh_attention_rows_of(args->dv, batch, head, 0);
+    const lh_rows dout = lh_head_rows(args->dout, batch, head, 0),
+                  dv = lh_head_rows(args->dv, batch, head, 0);
     int64_t n = spec->top - 1;
     for (int64_t d = 0; d < spec->head_width; ++d)
         sum[d] = 0;
@@ -250,11 +246,11 @@ static void add_rest(const backward_args *args, int64_t batch, int64_t head, rea
 
 /* y = or += weight^T x over the chosen; without one y is cleared or left. */
 static void spread(const attention_spec *spec, const real *weight, real *x, lh_write write,
-                   lh_attention_rows y) {
-    const lh_attention_rows weights = {(real *)weight, spec->length}, rows = {x, spec->head_width};
+                   lh_rows y) {
+    const lh_rows weights = {(real *)weight, spec->length}, rows = {x, spec->head_width};
     if (spec->top > 0) {
-        lh_attention_product(true, false, spec->length, spec->head_width, spec->top, 1, weights,
-                             rows, write == LH_ADD ? LH_R(1) : 0, y);
+        lh_blas_multiply(true, false, spec->length, spec->head_width, spec->top, 1, weights, rows,
+                         write == LH_ADD ? LH_R(1) : 0, y);
         return;
     }
     for (int64_t j = 0; write == LH_SET && j < spec->length; ++j)
@@ -266,35 +262,31 @@ static void differentiate_head(const backward_args *args, int64_t batch, int64_t
                                const scratch *work) {
     const attention_spec *spec = &args->spec;
     const int32_t *chosen = args->chosen + (batch * spec->heads + head) * spec->top;
-    const lh_attention_rows k = lh_attention_rows_of(args->k, batch, head, 0),
-                            v = lh_attention_rows_of(args->v, batch, head, 0),
-                            score = {work->score, spec->length},
-                            slope = {work->slope, spec->length};
-    const lh_attention_rows query =
-                                gather(spec, chosen, lh_attention_rows_of(args->q, batch, head, 0),
-                                       work->query),
-                            dout = gather(spec, chosen,
-                                          lh_attention_rows_of(args->dout, batch, head, 0),
-                                          work->other);
+    const lh_rows k = lh_head_rows(args->k, batch, head, 0),
+                  v = lh_head_rows(args->v, batch, head, 0), score = {work->score, spec->length},
+                  slope = {work->slope, spec->length};
+    const lh_rows query = gather(spec, chosen, lh_head_rows(args->q, batch, head, 0), work->query),
+                  dout =
+                      gather(spec, chosen, lh_head_rows(args->dout, batch, head, 0), work->other);
     if (spec->top > 0) {
-        lh_attention_product(false, true, spec->top, spec->length, spec->head_width, spec->scale,
-                             query, k, 0, score);
-        lh_attention_product(false, true, spec->top, spec->length, spec->head_width, 1, dout, v, 0,
-                             slope);
+        lh_blas_multiply(false, true, spec->top, spec->length, spec->head_width, spec->scale, query,
+                         k, 0, score);
+        lh_blas_multiply(false, true, spec->top, spec->length, spec->head_width, 1, dout, v, 0,
+                         slope);
     }
     differentiate_scores(args, batch, head, work);
     if (args->dv.act.data) {
         spread(spec, work->score, work->other, args->dv_write,
-               lh_attention_rows_of(args->dv, batch, head, 0));
+               lh_head_rows(args->dv, batch, head, 0));
         add_rest(args, batch, head, work->sum);
     }
     if (args->dk.act.data)
         spread(spec, work->slope, work->query, args->dk_write,
-               lh_attention_rows_of(args->dk, batch, head, 0));
+               lh_head_rows(args->dk, batch, head, 0));
     if (!args->dq.act.data) return;
     if (spec->top > 0)
-        lh_attention_product(false, false, spec->top, spec->head_width, spec->length, 1, slope, k,
-                             0, query);
+        lh_blas_multiply(false, false, spec->top, spec->head_width, spec->length, 1, slope, k, 0,
+                         query);
     scatter_queries(args, batch, head, work);
 }
 

@@ -3,41 +3,13 @@
  * start would lose what strong decay leaves. */
 #include "kernels/cpu/scan_chunk.h"
 
-#include <cblas.h>
 #include <string.h>
 
 #include "kernels/cpu/act.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/vector_math.h"
 
-/* ---- Operands ---- */
-
-lh_scan_matrix lh_cpu_scan_rows(const lh_heads *x, int64_t batch, int64_t head, int64_t token) {
-    real *data = lh_as_reals(x->act);
-    if (data == NULL) return (lh_scan_matrix){NULL, 0};
-    return (lh_scan_matrix){data + batch * x->batch_stride + token * x->token_stride +
-                                head * x->head_stride,
-                            x->token_stride};
-}
-
-lh_scan_matrix lh_cpu_scan_dense(const real *data, int64_t stride) {
-    return (lh_scan_matrix){(real *)(uintptr_t)data, stride};
-}
-
-void lh_cpu_scan_multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
-                          lh_scan_matrix a, lh_scan_matrix b, real beta, lh_scan_matrix c) {
-    const enum CBLAS_TRANSPOSE ta = transpose_a ? CblasTrans : CblasNoTrans;
-    const enum CBLAS_TRANSPOSE tb = transpose_b ? CblasTrans : CblasNoTrans;
-    const int lda = (int)lh_max(a.stride, transpose_a ? m : k);
-    const int ldb = (int)lh_max(b.stride, transpose_b ? k : n), ldc = (int)lh_max(c.stride, n);
-#ifdef LH_REAL_DOUBLE
-    cblas_dgemm(CblasRowMajor, ta, tb, (int)m, (int)n, (int)k, 1, a.data, lda, b.data, ldb, beta,
-                c.data, ldc);
-#else
-    cblas_sgemm(CblasRowMajor, ta, tb, (int)m, (int)n, (int)k, 1, a.data, lda, b.data, ldb, beta,
-                c.data, ldc);
-#endif
-}
+/* ---- Plan and chunks ---- */
 
 lh_scan_plan lh_cpu_scan_plan(const lh_decay_scan_spec *spec, int copies, void *workspace) {
     lh_scan_plan p = {.spec = spec,
@@ -72,9 +44,9 @@ lh_scan_chunk lh_cpu_scan_chunk(const lh_scan_plan *p, int64_t batch, int64_t he
         .group = group,
         .first = range.begin,
         .count = range.end - range.begin,
-        .q = lh_cpu_scan_rows(&spec->q, batch, group, range.begin),
-        .k = lh_cpu_scan_rows(&spec->k, batch, group, range.begin),
-        .v = lh_cpu_scan_rows(&spec->v, batch, head, range.begin),
+        .q = lh_head_rows(spec->q, batch, group, range.begin),
+        .k = lh_head_rows(spec->k, batch, group, range.begin),
+        .v = lh_head_rows(spec->v, batch, head, range.begin),
         .decay = decay != NULL ? decay + (batch * spec->length + range.begin) * spec->heads + head
                                : NULL,
         .since = p->since + row,
@@ -98,12 +70,11 @@ void lh_cpu_scan_sum_decays(const lh_scan_plan *p, const lh_scan_chunk *c) {
     }
 }
 
-void lh_cpu_scan_pass_on(const lh_scan_plan *p, const lh_scan_chunk *c, const real *from,
-                         lh_scan_matrix a, lh_scan_matrix scaled, real *to) {
+void lh_cpu_scan_pass_on(const lh_scan_plan *p, const lh_scan_chunk *c, const real *from, lh_rows a,
+                         lh_rows scaled, real *to) {
     const int64_t keys = p->spec->key_width, values = p->spec->value_width;
     lh_scan_scale(p->state_size, c->since[c->count - 1], from, LH_SET, to);
-    lh_cpu_scan_multiply(true, false, keys, values, c->count, a, scaled, 1,
-                         lh_cpu_scan_dense(to, values));
+    lh_blas_multiply(true, false, keys, values, c->count, 1, a, scaled, 1, lh_rows_of(to, values));
 }
 
 void lh_cpu_scan_states(const lh_scan_plan *p, int64_t batch, int64_t head, real *scratch,
@@ -111,7 +82,7 @@ void lh_cpu_scan_states(const lh_scan_plan *p, int64_t batch, int64_t head, real
     const lh_decay_scan_spec *spec = p->spec;
     const int64_t values = spec->value_width, at = (batch * spec->heads + head) * p->state_size;
     const size_t bytes = (size_t)p->state_size * sizeof(real);
-    const lh_scan_matrix scaled = lh_cpu_scan_dense(scratch, values);
+    const lh_rows scaled = lh_rows_of(scratch, values);
     if (p->chunks == 0 && end != NULL) memcpy(end + at, spec->start + at, bytes);
     for (int64_t i = 0; i < p->chunks; ++i) {
         const lh_scan_chunk c = lh_cpu_scan_chunk(p, batch, head, i);
@@ -120,19 +91,17 @@ void lh_cpu_scan_states(const lh_scan_plan *p, int64_t batch, int64_t head, real
         if (i == 0) memcpy(before, spec->start + at, bytes);
         if (i == p->chunks - 1) behind = end != NULL ? end + at : NULL;
         if (behind == NULL) return;
-        for (int64_t j = 0; j < c.count; ++j)
-            lh_scan_scale(values, c.until[j], c.v.data + j * c.v.stride, LH_SET,
-                          scratch + j * values);
+        lh_scan_scale_rows(c.count, values, c.until, c.v, scaled);
         lh_cpu_scan_pass_on(p, &c, before, c.k, scaled, behind);
     }
 }
 
 /* ---- Within a chunk ---- */
 
-void lh_cpu_scan_products(const lh_scan_chunk *c, int64_t width, lh_scan_matrix a, lh_scan_matrix b,
+void lh_cpu_scan_products(const lh_scan_chunk *c, int64_t width, lh_rows a, lh_rows b,
                           real *products) {
-    lh_cpu_scan_multiply(false, true, c->count, c->count, width, a, b, 0,
-                         lh_cpu_scan_dense(products, LH_SCAN_CHUNK));
+    lh_blas_multiply(false, true, c->count, c->count, width, 1, a, b, 0,
+                     lh_rows_of(products, LH_SCAN_CHUNK));
 }
 
 void lh_cpu_scan_decay(const lh_scan_plan *p, const lh_scan_chunk *c, const real *x, real *y) {

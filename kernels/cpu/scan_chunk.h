@@ -2,20 +2,14 @@
 #ifndef LH_KERNELS_CPU_SCAN_CHUNK_H
 #define LH_KERNELS_CPU_SCAN_CHUNK_H
 
-#include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/blas.h"
 
 enum { LH_SCAN_CHUNK = 64 };
-
-/* Rows of a matrix. */
-typedef struct lh_scan_matrix {
-    real *data;
-    int64_t stride;
-} lh_scan_matrix;
 
 /* Tokens of one chunk of a batch row, as one head sees them. */
 typedef struct lh_scan_chunk {
     int64_t batch, head, group, first, count;
-    lh_scan_matrix q, k, v;
+    lh_rows q, k, v;
     const real *decay;    /* log_decay of the first token; NULL: none */
     const real *since;    /* [count]: b_i */
     const real *until;    /* [count]: e_j */
@@ -48,6 +42,13 @@ LH_SPECIALIZED void lh_scan_scale(int64_t count, real factor, const real *x, lh_
     }
 }
 
+/* to[i] = factor[i] from[i], row by row. */
+static inline void lh_scan_scale_rows(int64_t count, int64_t width, const real *factor,
+                                      lh_rows from, lh_rows to) {
+    for (int64_t i = 0; i < count; ++i)
+        lh_scan_scale(width, factor[i], lh_row(from, i), LH_SET, lh_row(to, i));
+}
+
 static inline double lh_scan_dot(int64_t count, const real *a, const real *b) {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -55,16 +56,6 @@ static inline double lh_scan_dot(int64_t count, const real *a, const real *b) {
         sum += (double)a[i] * (double)b[i];
     return sum;
 }
-
-/* ---- Operands ---- */
-
-/* The rows of a head from `token` on; data NULL where the view has none. */
-lh_scan_matrix lh_cpu_scan_rows(const lh_heads *x, int64_t batch, int64_t head, int64_t token);
-lh_scan_matrix lh_cpu_scan_dense(const real *data, int64_t stride);
-
-/* c [m][n] = op(a) op(b) + beta c, summed over k. */
-void lh_cpu_scan_multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
-                          lh_scan_matrix a, lh_scan_matrix b, real beta, lh_scan_matrix c);
 
 /* ---- Plan and chunks ---- */
 
@@ -84,8 +75,8 @@ lh_scan_chunk lh_cpu_scan_chunk(const lh_scan_plan *p, int64_t batch, int64_t he
 void lh_cpu_scan_sum_decays(const lh_scan_plan *p, const lh_scan_chunk *c);
 
 /* to = b_n from + sum_j a_j^T scaled_j */
-void lh_cpu_scan_pass_on(const lh_scan_plan *p, const lh_scan_chunk *c, const real *from,
-                         lh_scan_matrix a, lh_scan_matrix scaled, real *to);
+void lh_cpu_scan_pass_on(const lh_scan_plan *p, const lh_scan_chunk *c, const real *from, lh_rows a,
+                         lh_rows scaled, real *to);
 
 /* States before all chunks, and behind the last one where `end` is given; scratch
  * [LH_SCAN_CHUNK][value_width]. */
@@ -95,7 +86,7 @@ void lh_cpu_scan_states(const lh_scan_plan *p, int64_t batch, int64_t head, real
 /* ---- Within a chunk ---- */
 
 /* products [count][LH_SCAN_CHUNK] of two chunks' rows. */
-void lh_cpu_scan_products(const lh_scan_chunk *c, int64_t width, lh_scan_matrix a, lh_scan_matrix b,
+void lh_cpu_scan_products(const lh_scan_chunk *c, int64_t width, lh_rows a, lh_rows b,
                           real *products);
 
 /* y_ij = d_ij x_ij for j <= i, else 0. */
