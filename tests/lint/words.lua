@@ -8,6 +8,10 @@ local everywhere = {
   { "%f[%w]XX" .. "X%f[%W]", "do it, or write an issue" },
   { "%s$", "white space at the end of the line" },
 }
+local terms = {
+  { "%f[%a]DI" .. "R%f[%A]", "the help texts' word is FOLDER" },
+  { "%f[%w_][Dd]irecto" .. "r[yi]e?s?%f[^%w_]", "the word here is folder" },
+}
 local in_c = {
   { "%f[%w_]exit%(", "only main.c exits", "^harness/main%.c$" },
   { "%f[%w_]abort%(", "return a status instead" },
@@ -30,6 +34,7 @@ for _, path in ipairs(tree.files("c h inc cc cu cuh lua sh def gp")) do
   local own_c = path:find("%.[ch][cu]?h?$") and not path:find("^tests/")
   for number, line in ipairs(tree.lines(path)) do
     check(everywhere, path, number, line)
+    if path:find "%.lua$" then check(terms, path, number, line) end
     if path:find "^models/" then check(in_models, path, number, line) end
     if own_c then check(in_c, path, number, (line:gsub('"[^"]*"', '""'))) end
   end

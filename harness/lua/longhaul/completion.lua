@@ -22,7 +22,7 @@ local function value_of(option, known)
   local what = option[3] or ""
   local words = option.words or what ~= "N" and known[option[1]:match "^[^=]+"]
   if words then return { words = words } end
-  if what == "DIR" then return { folder = true } end
+  if what == "FOLDER" then return { folder = true } end
   return what:find "^FILE" and { file = true } or {}
 end
 

@@ -50,13 +50,13 @@ return {
   {
     name = "data", takes = words,
     summary = "list, fetch, verify and import corpora", run = run, most = 2,
-    usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE [--name NAME] [--replace] "
-      .. "[--join-folders] | import DIR --translations LANGUAGE [--name NAME] [--replace]]",
+    usage = "data [list | fetch NAME | verify [NAME] | import FOLDER|FILE [--name NAME] [--replace] "
+      .. "[--join-folders] | import FOLDER --translations LANGUAGE [--name NAME] [--replace]]",
     options = {
       { "name=", "name of the imported corpus (default: the folder's or file's)", "NAME" },
       { "replace", "in the place of the corpus that has the name, which is refused else" },
       { "join-folders", "one document per folder instead of per file" },
-      { "translations=", "parallel text out of the message catalogues in DIR, such as /usr/share/locale",
+      { "translations=", "parallel text out of the message catalogues in FOLDER, such as /usr/share/locale",
         "LANGUAGE" },
     },
   },

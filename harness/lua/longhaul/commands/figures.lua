@@ -51,14 +51,14 @@ return {
   {
     name = "figures", takes = "script", summary = "draw the papers' figures from recorded runs, on one page",
     run = draw, most = math.huge,
-    usage = "figures [SCRIPT.lua ...] [--from reference|own|DIR] [--out DIR]",
+    usage = "figures [SCRIPT.lua ...] [--from reference|own|FOLDER] [--out FOLDER]",
     description = "Draws every chart that an experiment declares, at each scale that was run, "
       .. "whatever data are on this "
       .. "machine, and an index.html that says what each shows. --from reference (default): the runs that come with "
       .. "the program; own: those in results/.",
     options = {
       { "from=", "reference, own or a folder of results", "WHERE", words = { "reference", "own" } },
-      { "out=", "folder to draw into (default results/figures)", "DIR" },
+      { "out=", "folder to draw into (default results/figures)", "FOLDER" },
     },
   },
 }

@@ -219,7 +219,7 @@ return {
       { "rounds=", "timed rounds (default 7)", "N" },
         { "only=", "only what contains this, 'width 256', lsh, gpt2 or peers", "TEXT" },
       { "model=", "of the peers only this model", "NAME" },
-      { "results=", "folder for results (default results)", "DIR" },
+      { "results=", "folder for results (default results)", "FOLDER" },
     },
   },
 }

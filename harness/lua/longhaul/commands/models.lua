@@ -113,7 +113,7 @@ local function evaluate(values)
 end
 
 local function export(values)
-  if not values.out then command.misuse("export needs --out DIR; `longhaul export --help`") end
+  if not values.out then command.misuse("export needs --out FOLDER; `longhaul export --help`") end
   local batches = command.integer(values, "batches", 20)
   core.make_folder(values.out)
   local session <close> = session_of(values)
@@ -248,14 +248,14 @@ return {
   {
     name = "export", summary = "what another implementation needs to train the same run",
     run = export,
-    usage = "export --model NAME --out DIR [--options TEXT] [--task-options TEXT] [--train TEXT] "
+    usage = "export --model NAME --out FOLDER [--options TEXT] [--task-options TEXT] [--train TEXT] "
       .. "[--batches N]",
     description = "Writes run.json (all options), weights.safetensors (initial values) and "
       .. "batches.safetensors (tokens, vectors, sources, targets, weights and starts of the first N "
       .. "batches, as F32, whichever the task has).",
     options = with { training[1], training[2], training[3],
       { "batches=", "training batches (default 20)", "N" },
-        { "out=", "folder to write", "DIR" } },
+        { "out=", "folder to write", "FOLDER" } },
   },
   {
     name = "forward", summary =

@@ -36,9 +36,9 @@ return {
     run = version, usage = "version" },
   {
     name = "report", summary = "one HTML page over all results", run = report,
-      usage = "report [--results DIR] [--out FILE | --markdown]",
+      usage = "report [--results FOLDER] [--out FILE | --markdown]",
     options = {
-      { "results=", "folder with results (default results)", "DIR" },
+      { "results=", "folder with results (default results)", "FOLDER" },
       { "out=", "where the page goes (default report.html in the folder)", "FILE" },
       { "markdown", "print the comparison's table instead, as Markdown" },
     },

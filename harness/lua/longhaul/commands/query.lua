@@ -120,7 +120,7 @@ local function compare(values, rest)
     run_comparison.find(stores, rest[2], conditions)))
 end
 
-local where = { "results=", "folder with results, of one experiment or of many (default results)", "DIR" }
+local where = { "results=", "folder with results, of one experiment or of many (default results)", "FOLDER" }
 
 return {
   {

@@ -33,7 +33,7 @@ local choosing = {
     repeats = true },
   { "set=", "change options of these rows: model.window=64, task. or train.; may be repeated",
     "KIND.OPTION=VALUE", repeats = true, alone = "^%a+%.[%w_]+=" },
-  { "results=", "folder for results (default results)", "DIR" },
+  { "results=", "folder for results (default results)", "FOLDER" },
   { "sandbox", "for a stranger's script: no files, no programs, bounded memory and time" },
 }
 local most_threads, most_rounds = 1024, 100
@@ -550,7 +550,7 @@ return {
     name = "watch", takes = "script", summary = "show how far a sweep is, from another terminal",
     options = with({ "every=", "seconds between two looks (default 2)", "N" },
       { "once", "look once; so it is, too, where there is no terminal" }),
-    run = watch_script, most = 1, usage = "watch SCRIPT.lua [--scale SCALE] [--results DIR] [--every N]",
+    run = watch_script, most = 1, usage = "watch SCRIPT.lua [--scale SCALE] [--results FOLDER] [--every N]",
     description = "Reads what the processes of a sweep have written so far, wherever they run, and changes nothing. "
       .. "Ends when all runs are over.",
   },

@@ -74,8 +74,8 @@ CFLAGS   ?= -O2 -g
 
 NAME.so: NAME.c
 	@test -d $(PREFIX)/include/longhaul || { \
-	    echo "no headers of longhaul in PREFIX=$(PREFIX): in its tree say make install-headers PREFIX=DIR," \
-	        "here make PREFIX=DIR"; exit 1; }
+	    echo "no headers of longhaul in PREFIX=$(PREFIX): in its tree say make install-headers PREFIX=FOLDER," \
+	        "here make PREFIX=FOLDER"; exit 1; }
 	$(CC) -std=c11 -Wall -Wextra -Wno-missing-field-initializers $(CFLAGS) -shared -fPIC \
 	    -I$(PREFIX)/include/longhaul $< -o $@
 
