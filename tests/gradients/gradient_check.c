@@ -2,7 +2,7 @@
 #include "tests/gradients/gradient_check.h"
 
 #define LH_TEST_HELPER
-#include "tests/test.h"
+#include "tests/tape_bench.h"
 
 enum { EXHAUSTIVE = 150, DIRECTIONS = 6 };
 
@@ -10,17 +10,14 @@ static const double step = 1e-5;
 
 bool check_open(check_bench *bench) {
     *bench = (check_bench){0};
-    return CHECK_OK(lh_device_open("cpu", &bench->device)) &&
-           CHECK_OK(lh_pool_create(bench->device, &bench->pool)) &&
-           CHECK_OK(lh_tape_create(bench->pool, &bench->tape));
+    return bench_open_tape("cpu", &bench->device, &bench->pool, &bench->tape);
 }
 
 void check_close(check_bench *bench) {
     lh_tape_destroy(bench->tape);
     for (int i = 0; i < bench->count; ++i)
         lh_tensor_release(bench->input[i]);
-    lh_pool_destroy(bench->pool);
-    lh_device_close(bench->device);
+    bench_close_pool(bench->device, bench->pool);
 }
 
 static lh_tensor *keep(check_bench *bench, lh_tensor *tensor) {

@@ -8,6 +8,7 @@
 #include "harness/ops/ops.h"
 #include "harness/train/adapter.h"
 #include "harness/train/loss.h"
+#include "tests/tape_bench.h"
 
 enum { BENCH_VOCABULARY = 11, BENCH_SOURCE = 24 };
 
@@ -78,9 +79,7 @@ TEST_UNUSED static int64_t count_parameters(const char *name, const char *text,
 static bool bench_open_of(model_bench *bench, const lh_model_class *class, const char *options,
                           lh_model_setup setup, int64_t rows) {
     *bench = (model_bench){.rows = rows};
-    return CHECK_OK(lh_device_open("cpu", &bench->device)) &&
-           CHECK_OK(lh_pool_create(bench->device, &bench->pool)) &&
-           CHECK_OK(lh_tape_create(bench->pool, &bench->tape)) &&
+    return bench_open_tape("cpu", &bench->device, &bench->pool, &bench->tape) &&
            CHECK_OK(create_model_of(class, options, &setup, &bench->model)) &&
            CHECK_OK(lh_params_allocate(bench->model->params, bench->pool)) &&
            CHECK_OK(lh_params_initialize(bench->model->params, 5)) &&
@@ -105,9 +104,7 @@ TEST_UNUSED static void bench_close(model_bench *bench) {
     lh_tape_destroy(bench->tape);
     lh_state_destroy(bench->state);
     lh_model_destroy(bench->model);
-    if (bench->pool != NULL) CHECK_EQ_INT(lh_pool_get_stats(bench->pool).used_bytes, 0);
-    lh_pool_destroy(bench->pool);
-    lh_device_close(bench->device);
+    bench_close_pool(bench->device, bench->pool);
 }
 
 /* What one training step says of tokens that documents of a longer text have. */

@@ -182,16 +182,12 @@ static bool workshop_open(workshop *shop) {
         shop->k[i] = (real)test_uniform();
         shop->v[i] = (real)test_uniform();
     }
-    return CHECK_OK(lh_device_open("cpu", &shop->device)) &&
-           CHECK_OK(lh_pool_create(shop->device, &shop->pool)) &&
-           CHECK_OK(lh_tape_create(shop->pool, &shop->tape));
+    return bench_open_tape("cpu", &shop->device, &shop->pool, &shop->tape);
 }
 
 static void workshop_close(workshop *shop) {
     lh_tape_destroy(shop->tape);
-    CHECK_EQ_INT(lh_pool_get_stats(shop->pool).used_bytes, 0);
-    lh_pool_destroy(shop->pool);
-    lh_device_close(shop->device);
+    bench_close_pool(shop->device, shop->pool);
 }
 
 static lh_tensor *head_vectors(workshop *shop, const real *values) {

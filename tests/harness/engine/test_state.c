@@ -3,6 +3,7 @@
 #include "harness/engine/state.h"
 
 #include "harness/ops/ops.h"
+#include "tests/tape_bench.h"
 #include "tests/test.h"
 
 enum { ROWS = 2, LENGTH = 3, WIDTH = 2 };
@@ -73,9 +74,7 @@ static bool bench_begin(bench *b) {
     const lh_model_setup setup = {.vocabulary = 2};
     lh_options *options = NULL;
     *b = (bench){0};
-    const bool good = CHECK_OK(lh_device_open("cpu", &b->device)) &&
-                      CHECK_OK(lh_pool_create(b->device, &b->pool)) &&
-                      CHECK_OK(lh_tape_create(b->pool, &b->tape)) &&
+    const bool good = bench_open_tape("cpu", &b->device, &b->pool, &b->tape) &&
                       CHECK_OK(lh_options_create("tiny", tables, &options)) &&
                       CHECK_OK(lh_model_create(&class, options, &setup, &b->model)) &&
                       CHECK_OK(lh_params_allocate(b->model->params, b->pool)) &&
@@ -93,9 +92,7 @@ static void bench_end(bench *b) {
     lh_tape_destroy(b->tape);
     lh_state_destroy(b->state);
     lh_model_destroy(b->model);
-    CHECK_EQ_INT(lh_pool_get_stats(b->pool).used_bytes, 0);
-    lh_pool_destroy(b->pool);
-    lh_device_close(b->device);
+    bench_close_pool(b->device, b->pool);
 }
 
 /* A segment whose row 0 begins a document or does not. */

@@ -3,6 +3,7 @@
 #include "harness/engine/record.h"
 #include "harness/ops/ops.h"
 
+#include "tests/tape_bench.h"
 #include "tests/test.h"
 
 typedef struct bench {
@@ -13,16 +14,12 @@ typedef struct bench {
 
 static bool bench_begin(bench *b) {
     *b = (bench){0};
-    return CHECK_OK(lh_device_open("cpu", &b->device)) &&
-           CHECK_OK(lh_pool_create(b->device, &b->pool)) &&
-           CHECK_OK(lh_tape_create(b->pool, &b->tape));
+    return bench_open_tape("cpu", &b->device, &b->pool, &b->tape);
 }
 
 static void bench_end(bench *b) {
     lh_tape_destroy(b->tape);
-    if (b->pool != NULL) CHECK_EQ_INT(lh_pool_get_stats(b->pool).used_bytes, 0);
-    lh_pool_destroy(b->pool);
-    lh_device_close(b->device);
+    bench_close_pool(b->device, b->pool);
 }
 
 /* Which of 64 ones a dropout of one half keeps. */

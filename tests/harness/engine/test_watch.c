@@ -2,6 +2,7 @@
 #include "harness/engine/params.h"
 #include "harness/engine/tape.h"
 #include "harness/ops/ops.h"
+#include "tests/tape_bench.h"
 #include "tests/test.h"
 
 enum { WIDTH = 3, PARAMS = 4 };
@@ -33,9 +34,7 @@ static bool open_bench(bench *b) {
     static const real values[] = {1, -2, 3, LH_R(0.5), 2, -1};
     const lh_init init = {.kind = LH_INIT_NORMAL, .deviation = 0.5};
     *b = (bench){0};
-    bool good = CHECK_OK(lh_device_open("cpu", &b->device)) &&
-                CHECK_OK(lh_pool_create(b->device, &b->pool)) &&
-                CHECK_OK(lh_tape_create(b->pool, &b->tape)) &&
+    bool good = bench_open_tape("cpu", &b->device, &b->pool, &b->tape) &&
                 CHECK_OK(lh_params_create(&b->params));
     for (int i = 0; good && i < PARAMS; ++i)
         good = lh_params_declare(b->params, init, 2, square, "p%d", i) == i;
@@ -67,9 +66,7 @@ static void close_bench(bench *b) {
     lh_tensor_release(b->input);
     lh_tape_destroy(b->tape);
     lh_params_destroy(b->params);
-    CHECK_EQ_INT(lh_pool_get_stats(b->pool).used_bytes, 0);
-    lh_pool_destroy(b->pool);
-    lh_device_close(b->device);
+    bench_close_pool(b->device, b->pool);
 }
 
 static lh_tensor *layer(lh_tape *tape, const lh_params *params, int index, lh_tensor *x) {

@@ -3,6 +3,7 @@
  * device that this build has. The attentions are in tests/gradients/test_attention.c. */
 #include "harness/ops/ops.h"
 
+#include "tests/tape_bench.h"
 #include "tests/test.h"
 
 enum { SIDE = 4, COUNT = SIDE * SIDE, PLACES = 24, MOST = 4 * COUNT };
@@ -40,9 +41,7 @@ static void close_bench(bench *b) {
     for (int i = 0; i < PLACES; ++i)
         lh_tensor_release(b->leaf[i]);
     lh_tape_destroy(b->tape);
-    CHECK_EQ_INT(lh_pool_get_stats(b->pool).used_bytes, 0);
-    lh_pool_destroy(b->pool);
-    lh_device_close(b->device);
+    bench_close_pool(b->device, b->pool);
 }
 
 /* ---- operands ---- */

@@ -8,6 +8,7 @@
 #include "harness/train/train_options.h"
 #include "harness/train/trainer.h"
 #include "tests/config.h"
+#include "tests/tape_bench.h"
 #include "tests/test.h"
 
 #include "tests/harness/tasks/task_bench.h"
@@ -313,9 +314,7 @@ TEST(errors_are_means_over_what_is_weighed) {
     lh_tape *tape = NULL;
     lh_loss_sums sums = {0};
     lh_tensor *loss = NULL;
-    REQUIRE_OK(lh_device_open("cpu", &device));
-    REQUIRE_OK(lh_pool_create(device, &pool));
-    REQUIRE_OK(lh_tape_create(pool, &tape));
+    REQUIRE(bench_open_tape("cpu", &device, &pool, &tape));
     lh_tape_begin(tape, false, 1, 0);
     const lh_output output = {.hidden = lh_reals(tape, 3, shape, predicted)};
     lh_batch batch = {.target_vectors = lh_reals(tape, 3, shape, target)};
@@ -328,6 +327,5 @@ TEST(errors_are_means_over_what_is_weighed) {
     CHECK_NEAR(sums.squared, 13, 1e-6);
     CHECK_NEAR(sums.weight, 4, 0);
     lh_tape_destroy(tape);
-    lh_pool_destroy(pool);
-    lh_device_close(device);
+    bench_close_pool(device, pool);
 }
