@@ -24,7 +24,7 @@ local function task_of(segment)
   return lh.tasks.language_model { text, segment = segment, batch = 1 }
 end
 
--- Without the optimiser's state, memory beyond values and gradients of the parameters is that of
+-- Without the optimizer's state, memory beyond values and gradients of the parameters is that of
 -- activations.
 local train = lh.train { steps = 1, optimizer = "sgd", momentum = 0, rate = 1e-3, warmup = 1 }
 

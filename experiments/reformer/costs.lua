@@ -10,7 +10,7 @@ function costs.task(length, batch)
   return lh.tasks.duplication { word = length // 2 - 1, batch = batch, evaluate_sequences = batch }
 end
 
--- Without optimiser state, memory beyond values and gradients of the parameters is that of
+-- Without optimizer state, memory beyond values and gradients of the parameters is that of
 -- activations.
 costs.train = lh.train { steps = 1, optimizer = "sgd", momentum = 0, rate = 1e-3, warmup = 1 }
 

@@ -44,7 +44,7 @@ local stream = lh.by_scale {
   paper = { batch = 256, segment = 128, episodes = 10000, evaluate_episodes = 1000 },
 }
 
--- The released trainer steps its schedule before its optimiser.
+-- The released trainer steps its schedule before its optimizer.
 local first_rate = lh.by_scale { smoke = "zero", paper = "step" }
 
 -- The released scripts: Adam, a constant rate after the warm-up. Short runs end on a cosine.

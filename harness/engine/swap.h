@@ -1,7 +1,7 @@
 /* Parameters that rest in host memory and visit the device (Kitaev et al. 2020, section 3: "layer
  * parameters can be swapped to and from CPU memory when this layer is not computing").
  *
- * The list of parameters is allocated on a pool of the host: optimisers, checkpoints and weight
+ * The list of parameters is allocated on a pool of the host: optimizers, checkpoints and weight
  * files work on it as ever. On the device are those of no group, values and gradients, all the
  * time; a group (lh_declare_group) from lh_tape_need to the end of the region that asked, with its
  * gradients where the region is differentiated. What a region of backward has added to them goes

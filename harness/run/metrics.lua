@@ -122,7 +122,7 @@ local lines = {
     better = "min", kind = "cost",
     from = "timing", shared = true, pooled = "max",
       says = "the most in use at once while batches of the training shape "
-      .. "are evaluated: parameters, carried state, activations; no gradients, no optimiser state; "
+      .. "are evaluated: parameters, carried state, activations; no gradients, no optimizer state; "
       .. "without workspace, too" },
   { "wall_time_s", "training time", unit = "s", format = quantity.duration, better = "min",
     kind = "cost", from = "run",

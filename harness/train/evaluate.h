@@ -39,7 +39,7 @@ void lh_session_watch_evaluations(lh_session *session, lh_evaluation_observer ob
 
 /* Sets *bytes to the most that the pool lends at once in an evaluation of two successive training
  * batches: parameters, carried state, the batch and the activations without a tape; no gradients
- * and nothing of the optimiser. The same bytes at any step of training, which goes on
+ * and nothing of the optimizer. The same bytes at any step of training, which goes on
  * undisturbed. */
 lh_status lh_session_inference_memory(lh_session *session, int64_t *bytes);
 

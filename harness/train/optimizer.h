@@ -1,4 +1,4 @@
-/* Optimisers: one update of all parameters from their gradients, moments included.
+/* Optimizers: one update of all parameters from their gradients, moments included.
  *
  * SGD, Adam and AdamW treat all parameters as one vector and need one launch (or one per run of
  * parameters with the same decay flag, when there is weight decay). Adafactor takes a list of
@@ -31,7 +31,7 @@ typedef struct lh_optimizer_spec {
 
 typedef struct lh_optimizer lh_optimizer;
 
-/* Borrows the parameters, which are allocated and outlive the optimiser. Moments start as zeros.
+/* Borrows the parameters, which are allocated and outlive the optimizer. Moments start as zeros.
  * Gives; destroy it. Fails: LH_EOPTION for weight decay with adafactor and for averages that
  * forget nothing (a beta or adafactor's momentum of 1), LH_EMEMORY. */
 lh_status lh_optimizer_create(const lh_optimizer_spec *spec, const lh_params *params,

@@ -16,7 +16,7 @@ typedef enum lh_schedule_kind {
 /* The rate of a run's first step, where there is a warm-up. */
 typedef enum lh_first_rate {
     LH_FIRST_ZERO, /* 0 */
-    LH_FIRST_STEP, /* rate / W: code that steps its schedule before the optimiser (Ju et al. 2022)
+    LH_FIRST_STEP, /* rate / W: code that steps its schedule before the optimizer (Ju et al. 2022)
                     */
     LH_FIRST_FULL  /* the whole rate, once: Transformer-XL's PyTorch code */
 } lh_first_rate;

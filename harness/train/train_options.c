@@ -83,7 +83,7 @@ static const lh_option lh_train_plan_options[] = {
               "what matrix products round their operands to, bf16 also what activations are in "
               "memory; tf32 on a GPU only, bf16 also on a processor with avx512_bf16 or AMX"),
     LH_FLAG("swap_parameters", lh_train_plan, swap_parameters, false,
-            "layers' parameters rest in host memory, where the optimiser works, and visit the "
+            "layers' parameters rest in host memory, where the optimizer works, and visit the "
             "device while their layer computes (reversible layers)"),
     LH_INTEGER("accumulate", lh_train_plan, accumulate, 1, 1, 65536,
                "micro-batches that the rows of a step are cut into, one after the other in memory; "

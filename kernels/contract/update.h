@@ -28,7 +28,7 @@ static inline lh_status lh_clip_factor_check(const lh_clip_factor_args *args) {
     return LH_OK;
 }
 
-/* What changes from step to step for an optimiser lives in one small device struct, so that a
+/* What changes from step to step for an optimizer lives in one small device struct, so that a
  * captured graph can be replayed. */
 typedef struct lh_optimizer_step {
     double rate;  /* learning rate of this step */

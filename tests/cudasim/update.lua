@@ -2,7 +2,7 @@
 --   longhaul lua tests/cudasim/update.lua TASK TASK_OPTIONS MODEL OPTIONS
 -- Prints how far the two are apart, parameter by parameter, as a share of the parameter's largest change; what is
 -- small against the model's largest change (a bias that nothing depends on) is rounding. Fails above 1 in 1000. A loss
--- after some steps of a scale-free optimiser hardly tells a gradient that lacks a part.
+-- after some steps of a scale-free optimizer hardly tells a gradient that lacks a part.
 local core = require "longhaul.core"
 
 local task, task_options, model, options = ...

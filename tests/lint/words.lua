@@ -6,6 +6,7 @@ local everywhere = {
   { "TO" .. "DO", "do it, or write an issue" },
   { "FIX" .. "ME", "do it, or write an issue" },
   { "%f[%w]XX" .. "X%f[%W]", "do it, or write an issue" },
+  { "%f[%w_][Oo]ptimi" .. "sers?%f[^%w_]", "the option's word is optimizer" },
   { "%s$", "white space at the end of the line" },
 }
 local terms = {

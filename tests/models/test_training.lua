@@ -1,4 +1,4 @@
--- Whole training steps (forward, backward, optimiser, carried state, documents that end) beside
+-- Whole training steps (forward, backward, optimizer, carried state, documents that end) beside
 -- those of an independent implementation in PyTorch: tests/peers/golden.lua wrote
 -- tests/golden/training.csv.
 local core = require "longhaul.core"

@@ -1,4 +1,4 @@
-"""Learning rates as the loops of four releases set them, step after step: what the optimiser of each has as its rate
+"""Learning rates as the loops of four releases set them, step after step: what the optimizer of each has as its rate
 when it updates. Written from what their trainers do, not from longhaul's formula. The output is tests/golden/schedule.csv:
 
     python3 tests/oracles/schedule.py > tests/golden/schedule.csv
@@ -13,7 +13,7 @@ def cosine(ramp, final):
 
 
 def transformer_xl(warmup):
-    """PyTorch: the optimiser begins with the whole rate; the rate of the next update is set behind each one."""
+    """PyTorch: the optimizer begins with the whole rate; the rate of the next update is set behind each one."""
     rate, rates = RATE, []
     for done in range(1, STEPS + 1):
         rates.append(rate)
@@ -28,7 +28,7 @@ def transformer_xl_tensorflow(warmup):
 
 
 def staircase(warmup):
-    """The trainer steps its schedule, then its optimiser."""
+    """The trainer steps its schedule, then its optimizer."""
     epoch, rates = 0, []
     for _ in range(STEPS):
         epoch += 1

@@ -5,7 +5,7 @@ peak memory, the loss of every step.
     python3 tests/peers/block_stack.py FOLDER [--device cuda --precision bf16]
 
 Written from the paper (Hutchins et al. 2022) and best practice, not from longhaul: whole segments in parallel, fused
-attention over blocks of keys, torch.compile for each kind of layer and for the optimiser; in bf16 all activations, with
+attention over blocks of keys, torch.compile for each kind of layer and for the optimizer; in bf16 all activations, with
 master weights, states, the norms' sums and the loss in f32.
 """
 import math

@@ -1,4 +1,4 @@
-"""longhaul's optimisers in plain PyTorch: Adafactor (Shazeer and Stern 2018, as T5X has it), the others from
+"""longhaul's optimizers in plain PyTorch: Adafactor (Shazeer and Stern 2018, as T5X has it), the others from
 torch.optim."""
 import torch
 

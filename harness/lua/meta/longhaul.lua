@@ -715,7 +715,7 @@
 ---@field checkpoint_every? integer # steps between checkpoints; 0: by time only (default 0)
 ---@field checkpoint_seconds? number # seconds between checkpoints; 0: by steps only (default 60)
 ---@field precision? "f32"|"tf32"|"bf16" # what matrix products round their operands to, bf16 also what activations are in memory; tf32 on a GPU only, bf16 also on a processor with avx512_bf16 or AMX (default f32)
----@field swap_parameters? boolean # layers' parameters rest in host memory, where the optimiser works, and visit the device while their layer computes (reversible layers) (default false)
+---@field swap_parameters? boolean # layers' parameters rest in host memory, where the optimizer works, and visit the device while their layer computes (reversible layers) (default false)
 ---@field accumulate? integer # micro-batches that the rows of a step are cut into, one after the other in memory; their gradients are summed, so that the batch stays that of the step (default 1)
 ---@field segments_per_step? integer # consecutive segments that a step goes through, carrying the state from each to the next; their gradients are summed before the one update, but statistics (centroids, running means) move in each of them (default 1)
 

@@ -3,7 +3,7 @@
 
 #include "tests/test.h"
 
-/* The optimisers against plain loops in double, over several steps and unlike tensors. */
+/* The optimizers against plain loops in double, over several steps and unlike tensors. */
 
 enum { PARAMETERS = 5, STEPS = 6 };
 
@@ -351,7 +351,7 @@ TEST(averages_that_take_nothing_in_are_refused) {
     }
 }
 
-/* What a model sets itself no optimiser touches: its gradient is zero. */
+/* What a model sets itself no optimizer touches: its gradient is zero. */
 TEST(statistics_are_left_alone) {
     static const lh_optimizer_spec specs[] = {
         {.kind = LH_OPTIMIZER_SGD, .momentum = 0.9},
