@@ -15,8 +15,9 @@
 
 typedef struct lh_swap lh_swap;
 
-/* `home` is allocated on a pool of the processor (lh_cpu_open_pages), `pool` is that of the device; both are borrowed.
- * Gives; destroy it before them, after the tape that uses it (lh_tape_set_swap). */
+/* `home` is allocated on a pool of the processor (lh_cpu_open_pages), `pool` is that of the device;
+ * both are borrowed. Gives; destroy it before them, after the tape that uses it
+ * (lh_tape_set_swap). */
 lh_status lh_swap_create(const lh_params *home, lh_pool *pool, lh_swap **out);
 void lh_swap_destroy(lh_swap *swap);
 

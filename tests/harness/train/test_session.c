@@ -449,10 +449,9 @@ TEST(steady_training_allocates_nothing) {
     REQUIRE_OK(trigram_session("width=64", "segment=40 batch=4", train_text, 1, &sessions[1]));
     REQUIRE_OK(lh_session_time_steps(sessions, 2, 3, 25, time));
     for (int i = 0; i < 2; ++i) {
-        CHECK_EQ_INT(time[i].allocations_after_warmup, 0);
+        CHECK_EQ_INT(time[i].allocations_after_warmup + time[i].graphs_after_warmup, 0);
         CHECK(time[i].q1_ms > 0.0);
         CHECK(time[i].peak_memory_bytes > 0 && time[i].workspace_bytes > 0);
-        CHECK_EQ_INT(time[i].graphs_after_warmup, 0);
         CHECK_EQ_INT(lh_session_step(sessions[i]), 28);
     }
     CHECK_NEAR(time[0].tokens_per_step, 15, 0);
