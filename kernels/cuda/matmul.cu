@@ -89,8 +89,8 @@ static lh_status check_blas(cublasStatus_t status) {
 }
 
 /* cuBLAS wants a leading dimension of at least the rows that it sees, also where there is one. */
-static int leading(const operand &x) {
-    return (int)lh_max(x.leading, lh_max(x.columns, 1));
+static int leading(int64_t own, int64_t columns) {
+    return (int)lh_max(own, lh_max(columns, 1));
 }
 
 static lh_status multiply(const lh_launch *launch, const lh_matmul_args *a) {
@@ -102,14 +102,24 @@ static lh_status multiply(const lh_launch *launch, const lh_matmul_args *a) {
         LH_CUDA_TRY(round_operand(launch, memory, &left));
         LH_CUDA_TRY(round_operand(launch, memory + left_bytes, &right));
     }
+    const cublasHandle_t blas = lh_stream_of(launch)->blas;
+    const cublasOperation_t op_right = a->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            op_left = a->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasComputeType_t compute =
+        a->precision == LH_PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    const int n = (int)a->n, m = (int)a->m, k = (int)a->k,
+              right_leading = leading(right.leading, right.columns),
+              left_leading = leading(left.leading, left.columns),
+              c_leading = leading(a->c_leading, a->n);
+    if (a->batch == 1) /* cuBLAS has ways for it that it has not for one of a batch */
+        return check_blas(cublasGemmEx(blas, op_right, op_left, n, m, k, &alpha, right.data,
+                                       right.type, right_leading, left.data, left.type,
+                                       left_leading, &beta, a->c.data, type_of(a->c.dtype),
+                                       c_leading, compute, CUBLAS_GEMM_DEFAULT));
     return check_blas(cublasGemmStridedBatchedEx(
-        lh_stream_of(launch)->blas, a->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-        a->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)a->n, (int)a->m, (int)a->k, &alpha,
-        right.data, right.type, leading(right), right.step, left.data, left.type, leading(left),
-        left.step, &beta, a->c.data, type_of(a->c.dtype),
-        (int)lh_max(a->c_leading, lh_max(a->n, 1)), a->c_step, (int)a->batch,
-        a->precision == LH_PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
-        CUBLAS_GEMM_DEFAULT));
+        blas, op_right, op_left, n, m, k, &alpha, right.data, right.type, right_leading, right.step,
+        left.data, left.type, left_leading, left.step, &beta, a->c.data, type_of(a->c.dtype),
+        c_leading, a->c_step, (int)a->batch, compute, CUBLAS_GEMM_DEFAULT));
 }
 
 /* C = act(C + bias), and what stood before the activation. */

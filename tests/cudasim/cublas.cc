@@ -87,14 +87,14 @@ static const void *matrix_at(const void *data, cudaDataType_t type, long long of
     return static_cast<const char *>(data) + offset * (long long)size;
 }
 
-cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transpose_a,
-                                          cublasOperation_t transpose_b, int m, int n, int k,
-                                          const void *alpha, const void *a, cudaDataType_t a_type,
-                                          int a_leading, long long a_step, const void *b,
-                                          cudaDataType_t b_type, int b_leading, long long b_step,
-                                          const void *beta, void *c, cudaDataType_t c_type,
-                                          int c_leading, long long c_step, int batch,
-                                          cublasComputeType_t compute, cublasGemmAlgo_t) {
+static cublasStatus_t multiply_all(const void *what, cublasHandle_t handle,
+                                   cublasOperation_t transpose_a, cublasOperation_t transpose_b,
+                                   int m, int n, int k, const void *alpha, const void *a,
+                                   cudaDataType_t a_type, int a_leading, long long a_step,
+                                   const void *b, cudaDataType_t b_type, int b_leading,
+                                   long long b_step, const void *beta, void *c,
+                                   cudaDataType_t c_type, int c_leading, long long c_step,
+                                   int batch, cublasComputeType_t compute) {
     const bool ta = transpose_a == CUBLAS_OP_T, tb = transpose_b == CUBLAS_OP_T;
     if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (m < 0 || n < 0 || k < 0 || batch < 0 || !shape_good(ta, m, k, a_leading) ||
@@ -124,6 +124,33 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
         }
         return cudaSuccess;
     };
-    submit(handle->stream, reinterpret_cast<const void *>(cublasGemmStridedBatchedEx), run);
+    submit(handle->stream, what, run);
     return CUBLAS_STATUS_SUCCESS;
+}
+
+/* One product is asked of cublasGemmEx: on a GPU that has more ways to make it. */
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transpose_a,
+                                          cublasOperation_t transpose_b, int m, int n, int k,
+                                          const void *alpha, const void *a, cudaDataType_t a_type,
+                                          int a_leading, long long a_step, const void *b,
+                                          cudaDataType_t b_type, int b_leading, long long b_step,
+                                          const void *beta, void *c, cudaDataType_t c_type,
+                                          int c_leading, long long c_step, int batch,
+                                          cublasComputeType_t compute, cublasGemmAlgo_t) {
+    if (batch < 2) return CUBLAS_STATUS_INVALID_VALUE;
+    return multiply_all(reinterpret_cast<const void *>(cublasGemmStridedBatchedEx), handle,
+                        transpose_a, transpose_b, m, n, k, alpha, a, a_type, a_leading, a_step, b,
+                        b_type, b_leading, b_step, beta, c, c_type, c_leading, c_step, batch,
+                        compute);
+}
+
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transpose_a,
+                            cublasOperation_t transpose_b, int m, int n, int k, const void *alpha,
+                            const void *a, cudaDataType_t a_type, int a_leading, const void *b,
+                            cudaDataType_t b_type, int b_leading, const void *beta, void *c,
+                            cudaDataType_t c_type, int c_leading, cublasComputeType_t compute,
+                            cublasGemmAlgo_t) {
+    return multiply_all(reinterpret_cast<const void *>(cublasGemmEx), handle, transpose_a,
+                        transpose_b, m, n, k, alpha, a, a_type, a_leading, 0, b, b_type, b_leading,
+                        0, beta, c, c_type, c_leading, 0, 1, compute);
 }

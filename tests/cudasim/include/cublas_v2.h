@@ -41,5 +41,11 @@ CUDASIM_CHECKED cublasStatus_t cublasGemmStridedBatchedEx(
     long long a_step, const void *b, cudaDataType_t b_type, int b_leading, long long b_step,
     const void *beta, void *c, cudaDataType_t c_type, int c_leading, long long c_step, int batch,
     cublasComputeType_t compute, cublasGemmAlgo_t algorithm);
+/* Of one. */
+CUDASIM_CHECKED cublasStatus_t cublasGemmEx(
+    cublasHandle_t handle, cublasOperation_t transpose_a, cublasOperation_t transpose_b, int m,
+    int n, int k, const void *alpha, const void *a, cudaDataType_t a_type, int a_leading,
+    const void *b, cudaDataType_t b_type, int b_leading, const void *beta, void *c,
+    cudaDataType_t c_type, int c_leading, cublasComputeType_t compute, cublasGemmAlgo_t algorithm);
 
 #endif
