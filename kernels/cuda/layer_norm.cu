@@ -1,7 +1,6 @@
 /* Layer normalisation, a warp to a row. */
 #include "kernels/cuda/column_sums.cuh"
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/warp.cuh"
+#include "kernels/cuda/row_runs.cuh"
 
 template <typename element>
 static lh_status forward(const lh_launch *launch, const lh_layer_norm_forward_args *args) {
@@ -10,17 +9,31 @@ static lh_status forward(const lh_launch *launch, const lh_layer_norm_forward_ar
         const element *x = lh_elements<element>(a.x) + row * a.width;
         element *y = lh_elements<element>(a.y) + row * a.width;
         real sum = 0, squares = 0;
-        for (int64_t i = lane; i < a.width; i += LH_WARP)
-            sum += lh_load(&x[i]);
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            const lh_run run = lh_load_run(x, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n)
+                sum += run.at[n];
+        });
         const real mean = lh_warp_sum(sum) / (real)a.width;
-        for (int64_t i = lane; i < a.width; i += LH_WARP) {
-            const real centred = lh_load(&x[i]) - mean;
-            squares += centred * centred;
-        }
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            const lh_run run = lh_load_run(x, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n) {
+                const real centred = begin + n < a.width ? run.at[n] - mean : 0;
+                squares += centred * centred;
+            }
+        });
         const real rstd = 1.0f / sqrtf(lh_warp_sum(squares) / (real)a.width + a.epsilon);
-        for (int64_t i = lane; i < a.width; i += LH_WARP)
-            lh_store(&y[i], LH_SET,
-                     a.gain[i] * (lh_load(&x[i]) - mean) * rstd + (a.bias != NULL ? a.bias[i] : 0));
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            const lh_run gain = lh_load_run(a.gain, begin, a.width);
+            lh_run run = lh_load_run(x, begin, a.width), bias = {};
+            if (a.bias != NULL) bias = lh_load_run(a.bias, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n)
+                run.at[n] = gain.at[n] * (run.at[n] - mean) * rstd + bias.at[n];
+            lh_store_run(y, begin, a.width, LH_SET, run);
+        });
         if (lane != 0) return;
         a.mean[row] = mean;
         a.rstd[row] = rstd;
@@ -46,17 +59,29 @@ static lh_status input_gradient(const lh_launch *launch, const lh_layer_norm_bac
         element *dx = lh_elements<element>(a.dx) + row * a.width;
         const real mean = a.mean[row], rstd = a.rstd[row], count = (real)a.width;
         real sum = 0, product = 0;
-        for (int64_t i = lane; i < a.width; i += LH_WARP) {
-            const real e = a.gain[i] * lh_load(&dy[i]);
-            sum += e;
-            product += e * (lh_load(&x[i]) - mean) * rstd;
-        }
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            const lh_run gain = lh_load_run(a.gain, begin, a.width);
+            const lh_run slope = lh_load_run(dy, begin, a.width);
+            const lh_run value = lh_load_run(x, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n) {
+                const real e = gain.at[n] * slope.at[n];
+                sum += e;
+                product += e * (value.at[n] - mean) * rstd;
+            }
+        });
         sum = lh_warp_sum(sum) / count;
         product = lh_warp_sum(product) / count;
-        for (int64_t i = lane; i < a.width; i += LH_WARP)
-            lh_store(&dx[i], a.dx_write,
-                     rstd * (a.gain[i] * lh_load(&dy[i]) - sum -
-                             (lh_load(&x[i]) - mean) * rstd * product));
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            const lh_run gain = lh_load_run(a.gain, begin, a.width);
+            const lh_run slope = lh_load_run(dy, begin, a.width);
+            lh_run run = lh_load_run(x, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n)
+                run.at[n] =
+                    rstd * (gain.at[n] * slope.at[n] - sum - (run.at[n] - mean) * rstd * product);
+            lh_store_run(dx, begin, a.width, a.dx_write, run);
+        });
     });
 }
 

@@ -1,7 +1,6 @@
 /* Root-mean-square normalisation, a warp to a row. */
 #include "kernels/cuda/column_sums.cuh"
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/warp.cuh"
+#include "kernels/cuda/row_runs.cuh"
 
 template <typename element>
 static lh_status forward(const lh_launch *launch, const lh_rms_norm_forward_args *args) {
@@ -10,11 +9,21 @@ static lh_status forward(const lh_launch *launch, const lh_rms_norm_forward_args
         const element *x = lh_elements<element>(a.x) + row * a.width;
         element *y = lh_elements<element>(a.y) + row * a.width;
         real squares = 0;
-        for (int64_t i = lane; i < a.width; i += LH_WARP)
-            squares += lh_load(&x[i]) * lh_load(&x[i]);
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            const lh_run run = lh_load_run(x, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n)
+                squares += run.at[n] * run.at[n];
+        });
         const real rstd = 1.0f / sqrtf(lh_warp_sum(squares) / (real)a.width + a.epsilon);
-        for (int64_t i = lane; i < a.width; i += LH_WARP)
-            lh_store(&y[i], LH_SET, a.gain[i] * lh_load(&x[i]) * rstd);
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            const lh_run gain = lh_load_run(a.gain, begin, a.width);
+            lh_run run = lh_load_run(x, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n)
+                run.at[n] *= gain.at[n] * rstd;
+            lh_store_run(y, begin, a.width, LH_SET, run);
+        });
         if (lane == 0) a.rstd[row] = rstd;
     });
 }
@@ -37,12 +46,25 @@ static lh_status input_gradient(const lh_launch *launch, const lh_rms_norm_backw
         element *dx = lh_elements<element>(a.dx) + row * a.width;
         const real rstd = a.rstd[row];
         real product = 0;
-        for (int64_t i = lane; i < a.width; i += LH_WARP)
-            product += a.gain[i] * lh_load(&dy[i]) * lh_load(&x[i]) * rstd;
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            const lh_run gain = lh_load_run(a.gain, begin, a.width);
+            const lh_run slope = lh_load_run(dy, begin, a.width),
+                         value = lh_load_run(x, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n)
+                product += gain.at[n] * slope.at[n] * value.at[n] * rstd;
+        });
         product = lh_warp_sum(product) / (real)a.width;
-        for (int64_t i = lane; i < a.width; i += LH_WARP)
-            lh_store(&dx[i], a.dx_write,
-                     rstd * (a.gain[i] * lh_load(&dy[i]) - lh_load(&x[i]) * rstd * product));
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            const lh_run gain = lh_load_run(a.gain, begin, a.width);
+            const lh_run slope = lh_load_run(dy, begin, a.width),
+                         value = lh_load_run(x, begin, a.width);
+            lh_run run;
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n)
+                run.at[n] = rstd * (gain.at[n] * slope.at[n] - value.at[n] * rstd * product);
+            lh_store_run(dx, begin, a.width, a.dx_write, run);
+        });
     });
 }
 

@@ -1,6 +1,5 @@
 /* Rows of unit length and their gradient, a warp to a row. */
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/warp.cuh"
+#include "kernels/cuda/row_runs.cuh"
 
 template <typename element>
 static lh_status forward(const lh_launch *launch, const lh_unit_norm_forward_args *args) {
@@ -9,11 +8,20 @@ static lh_status forward(const lh_launch *launch, const lh_unit_norm_forward_arg
         const element *x = lh_elements<element>(a.x) + row * a.width;
         element *y = lh_elements<element>(a.y) + row * a.width;
         real squares = 0;
-        for (int64_t i = lane; i < a.width; i += LH_WARP)
-            squares += lh_load(&x[i]) * lh_load(&x[i]);
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            const lh_run run = lh_load_run(x, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n)
+                squares += run.at[n] * run.at[n];
+        });
         const real rnorm = 1.0f / sqrtf(lh_warp_sum(squares) + a.epsilon);
-        for (int64_t i = lane; i < a.width; i += LH_WARP)
-            lh_store(&y[i], LH_SET, lh_load(&x[i]) * rnorm);
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            lh_run run = lh_load_run(x, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n)
+                run.at[n] *= rnorm;
+            lh_store_run(y, begin, a.width, LH_SET, run);
+        });
         if (lane == 0) a.rnorm[row] = rnorm;
     });
 }
@@ -31,11 +39,23 @@ static lh_status backward(const lh_launch *launch, const lh_unit_norm_backward_a
         const element *dy = lh_elements<element>(a.dy) + row * a.width;
         element *dx = lh_elements<element>(a.dx) + row * a.width;
         real product = 0;
-        for (int64_t i = lane; i < a.width; i += LH_WARP)
-            product += lh_load(&y[i]) * lh_load(&dy[i]);
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            const lh_run of_y = lh_load_run(y, begin, a.width),
+                         slope = lh_load_run(dy, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n)
+                product += of_y.at[n] * slope.at[n];
+        });
         product = lh_warp_sum(product);
-        for (int64_t i = lane; i < a.width; i += LH_WARP)
-            lh_store(&dx[i], a.write, a.rnorm[row] * (lh_load(&dy[i]) - lh_load(&y[i]) * product));
+        const real rnorm = a.rnorm[row];
+        lh_each_lane_run(a.width, lane, [&](int64_t begin) {
+            const lh_run of_y = lh_load_run(y, begin, a.width);
+            lh_run run = lh_load_run(dy, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n)
+                run.at[n] = rnorm * (run.at[n] - of_y.at[n] * product);
+            lh_store_run(dx, begin, a.width, a.write, run);
+        });
     });
 }
 

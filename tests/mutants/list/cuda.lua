@@ -8,7 +8,8 @@ return {
   {
     file = "kernels/cuda/layer_norm.cu", tests = "sim:layer_norm_forward sim:layer_norm_backward",
     { "sqrtf(lh_warp_sum(squares) / (real)a.width + a.epsilon)", "sqrtf(lh_warp_sum(squares) / (real)a.width) + a.epsilon", "epsilon outside the root" },
-    { "(a.bias != NULL ? a.bias[i] : 0)", "(a.bias != NULL ? a.bias[0] : 0)", "one bias for all columns" },
+    { "lh_load_run(a.bias, begin, a.width)", "lh_load_run(a.bias, 0, a.width)", "one bias for all columns" },
+    { "begin + n < a.width ? run.at[n] - mean : 0", "run.at[n] - mean", "the variance has elements past the row's end" },
   },
   {
     file = "kernels/cuda/scan_chunk.cuh", tests = "sim:decay_scan_forward sim:decay_scan_backward",
