@@ -115,7 +115,8 @@ glibc=$(objdump -T "$folder"/lib/*.so.* 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | 
     echo "What longhaul links, for 'make DEPS=this-folder' on $(uname -m) with ${glibc/GLIBC_/glibc } or newer."
     echo
     while read -r name path; do
-        package=$(dpkg -S "$(readlink -f "$path")" 2>/dev/null | head -n 1 | cut -d: -f1)
+        # by its name: a package may list /lib where the file lies in /usr/lib
+        package=$( (dpkg -S "*/$(basename "$(readlink -f "$path")")" 2>/dev/null || true) | head -n 1 | cut -d: -f1)
         version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null || true)
         echo "$name  ${package:-from $path} $version"
         if [ -f "/usr/share/doc/$package/copyright" ]; then
