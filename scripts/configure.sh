@@ -337,7 +337,7 @@ cuda_library() {
 
 # Sets nvcc to $1 where it can be used, else `why` to what it lacks.
 try_nvcc() {
-    local home=${1%/bin/nvcc} library flags= headers
+    local home=${1%/bin/nvcc} library headers flags=''
     release=$("$1" --version 2>/dev/null | grep -o 'release [0-9.]*') || return
     release=${release#release }
     if [ "${release%%.*}" -lt 12 ]; then
@@ -359,7 +359,7 @@ try_nvcc() {
 
 # nvcc and cuBLAS; whether they are used is the Makefile's CUDA=.
 probe_cuda() {
-    local wanted=${NVCC:-} candidate release= why="no nvcc"
+    local wanted=${NVCC:-} candidate release='' why="no nvcc"
     nvcc=
     cuda_ldlibs=
     cuda_cppflags=

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # What wants a GPU, in two calls that fit a quarter of an hour of a lent machine, its start included:
 #
-#   scripts/gpu-check.sh prepare            where nvcc is and no GPU needs to be: builds for the card into build/gpu,
-#                                           with what it links (from build/deps.tar.gz, which make deps-bundle
-#                                           makes); git ignores both, so both have to be carried there by name
+#   scripts/gpu-check.sh prepare            where nvcc is and no GPU needs to be: builds for the card what is to be
+#                                           carried there by name, since git ignores it: build/gpu.tar.gz beside
+#                                           build/deps.tar.gz, the libraries (make deps-bundle)
 #   scripts/gpu-check.sh correct [FOLDER]   the conformance suite, every model on the card, and losses beside the
 #                                           processor's in every precision, side by side
 #   scripts/gpu-check.sh speed [FOLDER]     at once after it: the card's own matrix rates, the paper-size baseline's
@@ -34,20 +34,24 @@ has_tools() {
     local tool lacking=
     for tool in make gcc g++ objcopy; do command -v "$tool" >/dev/null || lacking+=" $tool"; done
     [ -z "$lacking" ] && return
-    echo "gpu-check: no build without$lacking: carry build/gpu here (scripts/gpu-check.sh prepare)" >&2
+    echo "gpu-check: no build without$lacking: carry build/gpu.tar.gz here (scripts/gpu-check.sh prepare)" >&2
     return 1
+}
+
+# What was carried here.
+unpack() {
+    local name
+    for name in gpu deps; do
+        [ ! -f build/$name.tar.gz ] || tar -xzf build/$name.tar.gz -C build || return
+    done
 }
 
 # For the card's architecture alone, and for one card; what is carried is at most 64 MiB, so without what debuggers read.
 build() {
     local settings=(CUDA=1 CUDA_ARCHITECTURES=90 MPI=no O=build/card) made=build/card file
     has_tools || return
-    mkdir -p "$card/lib"
-    if [ -f build/deps.tar.gz ]; then
-        [ -d build/deps ] || tar -xzf build/deps.tar.gz -C build || return
-        settings+=(DEPS=build/deps)
-        find build/deps/lib -type f -name '*.so*' -exec cp {} "$card/lib" \; || return
-    fi
+    mkdir -p "$card"
+    [ ! -d build/deps ] || settings+=(DEPS=build/deps)
     make "${settings[@]}" -j"$jobs" all $made/tests/kernels/conformance $made/tests/gpu/matrix_rate || return
     for file in $made/longhaul $made/tests/kernels/conformance $made/tests/gpu/matrix_rate; do
         objcopy --strip-debug "$file" "$card/${file##*/}" || return
@@ -65,7 +69,7 @@ find_toolkit() {
     nvcc=$(sed -n 's/^NVCC_PATH = //p' build/card/config.mk 2>/dev/null)
     nvcc=$(realpath -m "${nvcc:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}")
     wheels=$(python3 -c 'import nvidia; print(*nvidia.__path__)' 2>/dev/null)
-    folders=("$PWD/$card/lib" "${nvcc%/bin/nvcc}"/lib* "${wheels:-/nowhere}"/*/lib)
+    folders=("$PWD/build/deps/lib" "${nvcc%/bin/nvcc}"/lib* "${wheels:-/nowhere}"/*/lib)
     export PATH="$PATH:${nvcc%/*}" LD_LIBRARY_PATH
     LD_LIBRARY_PATH=$(IFS=: && echo "${folders[*]}")
 }
@@ -175,9 +179,9 @@ speed() {
 # ---- a call --------------------------------------------------------------------------------------
 
 if [ "$mode" = prepare ]; then
-    build || exit
+    build && tar -czf build/gpu.tar.gz -C build gpu || exit
     [ -f build/deps.tar.gz ] || echo "gpu-check: no build/deps.tar.gz to carry (make deps-bundle)" >&2
-    find build -maxdepth 1 \( -name gpu -o -name deps.tar.gz \) -exec du -shc {} +
+    find build -maxdepth 1 -name '*.tar.gz' -exec du -shc {} +
     exit
 fi
 mkdir -p "$folder"
@@ -191,6 +195,7 @@ export -f has_tools build conformance_all one_kernel models sanitizer sanitized 
 export folder jobs half card conformance program refused GPU_NAME
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv | tee "$folder/card.csv"
+unpack
 find_toolkit
 runs_here || part build 240 bash -c build
 if runs_here; then

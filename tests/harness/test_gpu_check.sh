@@ -25,7 +25,8 @@ check() { PATH="$bin:$PATH" "$tree/scripts/gpu-check.sh" "$1" "$scratch/$1" 2>&1
 builds() { wc -l <"$scratch/made"; }
 fails 2 "says how it is called" "scripts/gpu-check.sh prepare" check nothing
 succeeds "builds beforehand" "no build/deps.tar.gz to carry" check prepare
-quietly 0 "what is to be carried" test -x "$tree/build/gpu/longhaul" -a -x "$tree/build/gpu/matrix_rate"
+succeeds "what is to be carried" "gpu/matrix_rate" tar -tzf "$tree/build/gpu.tar.gz"
+rm -r "$tree/build/gpu"
 succeeds "models are trained" ",good" check correct
 succeeds "kernels are counted" "softmax_forward,good" cat "$scratch/correct/conformance.csv"
 succeeds "the sanitizer lies beside the compiler, which is not in the path" "racecheck," check speed
