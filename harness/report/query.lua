@@ -152,10 +152,12 @@ function query.check(stores, names)
   end
 end
 
---- The runs that meet all conditions, in the order of folders and files; `names` are all columns
---- that are asked for.
+--- The runs that meet all conditions, in the order of folders and files, and the store of each; `names` are
+--- all columns that are asked for.
+---@return table[]
+---@return table<table, longhaul.store>
 function query.select(stores, conditions, names)
-  local found, wants_rounds = {}, any(names, is_of_round)
+  local found, store_of, wants_rounds = {}, {}, any(names, is_of_round)
   for _, from in ipairs(stores) do
     for _, run in ipairs(from:rows()) do
       local good = true
@@ -163,10 +165,10 @@ function query.select(stores, conditions, names)
       for _, condition in ipairs(conditions) do
         good = good and meets(query.cell(run, condition.name), condition)
       end
-      if good then found[#found + 1] = run end
+      if good then found[#found + 1], store_of[run] = run, from end
     end
   end
-  return found
+  return found, store_of
 end
 
 --- Sorts runs by a column: numbers by size and before texts, empty ones last; the greatest first where
@@ -191,11 +193,17 @@ end
 -- ---- groups ----
 
 -- The finished runs' values of a metric; where one is infinite, as a perplexity that no number holds, so
--- is their mean.
-local function values_in(runs, name)
-  local values = {}
+-- is their mean. What the seeds of a configuration share was measured once in its store, and counts once.
+local function values_in(runs, name, store_of)
+  local values, seen = {}, {}
   for _, run in ipairs(runs) do
-    if run.status == "done" then values[#values + 1] = csv.number(query.cell(run, name)) end
+    local value = run.status == "done" and csv.number(query.cell(run, name)) or nil
+    local known = seen[store_of[run]] or {}
+    local is_counted = metrics.is_by_seed(name) or not known[run.configuration]
+    if value and is_counted then
+      values[#values + 1] = value
+      seen[store_of[run]], known[run.configuration] = known, true
+    end
   end
   return values
 end
@@ -208,11 +216,11 @@ local function seconds_of(runs)
 end
 
 -- What stands for the runs of a group in a list.
-local function group_of(runs, by, measured)
+local function group_of(runs, by, measured, store_of)
   local made = { runs = tostring(#runs), wall_time_s_sum = csv.text(seconds_of(runs)) }
   for _, name in ipairs(by) do made[name] = query.cell(runs[1], name) end
   for _, name in ipairs(measured) do
-    local values = values_in(runs, name)
+    local values = values_in(runs, name, store_of)
     local mean, deviation = statistics.of(values)
     made[name], made[name .. "_deviation"] = csv.text(mean), csv.text(deviation)
     made[name .. "_count"] = tostring(#values)
@@ -223,8 +231,9 @@ end
 
 --- Runs in groups that say the same of the columns `by`, as a list of what may stand for runs, and its
 --- columns: those, `runs` (how many), of each metric of `measured` mean, deviation and count of the finished
---- ones that have it, and the sum of the time that all took.
-function query.grouped(runs, by, measured)
+--- ones that have it (of configurations, where their seeds share it), and the sum of the time that all took.
+--- `store_of`: of query.select.
+function query.grouped(runs, by, measured, store_of)
   local groups, list, columns = {}, {}, { table.unpack(by) }
   for _, run in ipairs(runs) do
     local cells = {}
@@ -236,7 +245,7 @@ function query.grouped(runs, by, measured)
     end
     table.insert(groups[key], run)
   end
-  for i, group in ipairs(list) do list[i] = group_of(group, by, measured) end
+  for i, group in ipairs(list) do list[i] = group_of(group, by, measured, store_of) end
   columns[#columns + 1] = "runs"
   for _, name in ipairs(measured) do
     table.move({ name, name .. "_deviation", name .. "_count" }, 1, 3, #columns + 1, columns)

@@ -20,6 +20,8 @@ for seed = 1, 3 do
   runs.put(folder, bench, { label = "high", seed = seed, perplexity = seed == 2 and math.huge or 10 })
 end
 
+runs.time(folder, bench, { round = "1", times = { low = 10, high = 20 } })
+
 local stores = query.stores(folder)
 
 -- The runs that meet conditions.
@@ -37,6 +39,16 @@ t.test("an infinite value is a number, greater than all others", function()
   t.equal(sorted[1].perplexity, "inf")
   query.sort(sorted, "perplexity", false)
   t.equal(sorted[6].perplexity, "inf")
+end)
+
+t.test("groups count what seeds share once for each configuration", function()
+  local measured = { "step_time_ms", "perplexity", "parameters" }
+  local all, store_of = query.select(stores, {}, measured)
+  local group = query.grouped(all, { "dataset" }, measured, store_of)[1]
+  t.equal(group.step_time_ms_count, "2")
+  t.equal(tonumber(group.step_time_ms), 15)
+  t.equal(group.perplexity_count, "6")
+  t.equal(group.runs, "6")
 end)
 
 os.execute("rm -r '" .. folder .. "'")

@@ -58,8 +58,8 @@ local function run_groups(format, stores, conditions, values)
   for _, list in ipairs { by, names or {} } do table.move(list, 1, #list, #asked + 1, asked) end
   query.check(stores, asked)
   table.insert(asked, "wall_time_s")
-  local runs = query.select(stores, conditions, asked)
-  local groups, columns = query.grouped(runs, by, measured_of(names, by, runs))
+  local runs, store_of = query.select(stores, conditions, asked)
+  local groups, columns = query.grouped(runs, by, measured_of(names, by, runs), store_of)
   local falling, key = (values.sort or ""):match "^(-?)(.+)"
   if key then
     command.one_of("sort", key, columns)
