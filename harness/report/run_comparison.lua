@@ -28,13 +28,24 @@ local function by_id(stores, beginning)
   return list
 end
 
--- One find for each configuration with runs that meet all conditions: the first of them.
+-- The run of the least seed of those that are done, if any is.
+local function least_done(runs)
+  local least
+  for _, run in ipairs(runs) do
+    local is_less = not least or tonumber(run.seed) < tonumber(least.seed)
+    if run.status == "done" and is_less then least = run end
+  end
+  return least
+end
+
+-- One find for each configuration with runs that meet all conditions, all of which it may be.
 local function by_conditions(stores, conditions)
-  query.check(stores, lists.names(conditions))
-  local list = {}
+  local list, names = {}, lists.names(conditions)
+  query.check(stores, names)
   for _, from in ipairs(stores) do
-    for _, run in ipairs(csv.distinct(query.select({ from }, conditions, {}), { "configuration" })) do
-      list[#list + 1] = { run = run, from = from }
+    local met = query.select({ from }, conditions, names)
+    for _, runs in ipairs(csv.groups(met, { "configuration" })) do
+      list[#list + 1] = { run = least_done(runs) or runs[1], from = from, choice = runs }
     end
   end
   return list
@@ -68,7 +79,7 @@ end
 
 --- The run of a text, and its store: { run =, from = }. The text is the beginning of its id, conditions
 --- (query.lua) that only runs of one configuration meet, or the label of a row; `where` are conditions
---- for the last two. Fails where it is none, or may be several.
+--- for the last two, where `choice` has all runs that it may be. Fails where it is none, or may be several.
 function run_comparison.find(stores, text, where)
   local found = by_id(stores, text)
   if #found == 0 then
@@ -209,8 +220,27 @@ local function add_curves(lines, a, b)
   end
 end
 
+-- Those of `runs` in whose seed one of `others` is done.
+local function with_seeds_of(others, runs)
+  local list, is_done = {}, {}
+  for _, run in ipairs(others) do is_done[run.seed] = is_done[run.seed] or run.status == "done" end
+  for _, run in ipairs(runs) do
+    if is_done[run.seed] then list[#list + 1] = run end
+  end
+  return list
+end
+
+-- Two finds, where their texts leave several seeds, in the least that is done in both.
+local function in_common_seed(a, b)
+  local of_a, of_b = a.choice or { a.run }, b.choice or { b.run }
+  local run = least_done(with_seeds_of(of_b, of_a))
+  if not run then return a, b end
+  return { run = run, from = a.from }, { run = least_done(with_seeds_of({ run }, of_b)), from = b.from }
+end
+
 --- All of that for two finds as text.
 function run_comparison.text(a, b)
+  a, b = in_common_seed(a, b)
   local lines = { "RUNS" }
   add_line(lines, "run_id", a.run.run_id, b.run.run_id)
   add_facts(lines, a.run, b.run)

@@ -106,6 +106,29 @@ t.test("throughput is that of a round, not of training", function()
   t.check(text_of():find "\n +tokens_per_second +12.8K~ +6.4K~", text_of())
 end)
 
+t.test("of two labels the runs are of the least seed that is done in both", function()
+  local place = os.tmpname()
+  os.remove(place)
+  local first, second = bench.rows[1].label, bench.rows[2].label
+  for _, values in ipairs { { first, 1, "failed" }, { first, 3 }, { first, 2 }, { second, 1 }, { second, 3 },
+    { second, 2 } } do
+    runs.put(place, bench, { label = values[1], seed = values[2], status = values[3] })
+  end
+  local from = store.at(place, bench.runs)
+  local function find(label) return run_comparison.find({ from }, label) end
+  local text = run_comparison.text(find(first), find(second))
+  t.contains(text, runs.identity(bench, first, 2).run_id)
+  t.contains(text, runs.identity(bench, second, 2).run_id)
+  t.check(not text:find("failed", 1, true), text)
+  os.execute("rm -r '" .. place .. "'")
+end)
+
+t.test("conditions on a round of times tell runs apart", function()
+  local from = store.at(folder, bench.runs)
+  local found = run_comparison.find({ from }, "step_time_ms>3", { { name = "busy", operator = "=", value = "no" } })
+  t.equal(found.run.row, bench.rows[2].label)
+end)
+
 t.test("a text that may be several names them", function()
   local from = store.at(folder, bench.runs)
   t.fails(function() run_comparison.find({ from }, "class=slide") end,
