@@ -142,7 +142,7 @@ local function said_of(a, b, name)
   local text = paired.text(name, list)
   if #list == 1 then return text .. ", one seed" end
   local chance = #list < statistics.fewest_seeds and "too few to tell from chance"
-    or ("p %.2g"):format(statistics.paired_p_value(list))
+    or statistics.p_text(statistics.paired_p_value(list))
   return ("%s (standard error) over %d seeds, %s"):format(text, #list, chance)
 end
 

@@ -56,7 +56,16 @@ function statistics.p_value(mean, err, seeds)
   if seeds < statistics.fewest_seeds then return 1 end
   if mean ~= mean or err ~= err then return 1 end
   if err == 0 then return mean == 0 and 1 or 0 end
-  return (1 - within(math.abs(mean) / err, seeds - 1)) / 2
+  -- where the rest is below the rounding of 1 it may come out negative
+  return math.max((1 - within(math.abs(mean) / err, seeds - 1)) / 2, 0)
+end
+
+-- Of smaller ones rounding leaves no digit.
+local least_told = 1e-15
+
+--- "p 0.012", "p < 1e-15"
+function statistics.p_text(p_value)
+  return p_value < least_told and ("p < %g"):format(least_told) or ("p %.2g"):format(p_value)
 end
 
 --- The differences a - b of values by seed, in the order of the seeds that both have.

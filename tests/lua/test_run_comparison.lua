@@ -4,6 +4,7 @@ local core = require "longhaul.core"
 local lh = require "longhaul"
 local run_comparison = require "longhaul.report.run_comparison"
 local runs = dofile "tests/lua/runs.lua"
+local statistics = require "longhaul.report.statistics"
 local store = require "longhaul.run.store"
 
 local folder = os.tmpname()
@@ -93,6 +94,13 @@ t.test("an infinite seed is no difference and is not left out of a mean", functi
   t.check(text:find "perplexity +inf *\n", text)
   text = text_of { { perplexity = 2 }, { perplexity = math.huge } }
   t.check(text:find "perplexity +2.00 +inf +seed 1 is infinite\n", text)
+end)
+
+t.test("a p-value below what rounding leaves is told as such, and is none below 0", function()
+  t.equal(statistics.p_text(0.0123), "p 0.012")
+  for power = 40, 60 do t.check(statistics.p_value(10 ^ (power / 20), 1, 11) >= 0, "10^" .. power / 20) end
+  local text = text_of { { bits_per_token = 1 }, { bits_per_token = 2 } }
+  t.check(text:find "bits_per_token +1.000 +2.000 +%+1.000 ± 0.000 %(standard error%) over 3 seeds, p < 1e%-15\n", text)
 end)
 
 t.test("without a digest data are what runs call them", function()
