@@ -17,10 +17,12 @@ local function record_of(trial, trials, results, settings)
   return results:find(made.run_id)
 end
 
--- Of the trials those that have ended well, the best first (of equals the one that was tried first), and
--- what the row waits for, if anything. A trial whose round has too few survivors has ended.
+-- Of the trials those that have ended well, the best first (of equals the one that was tried first), how
+-- many failed, those of earlier rounds among them, and what the row waits for, if anything. A trial whose
+-- round has too few survivors has ended.
 local function ranking(row, trials, results, settings)
   local by, ended, list, unknown = row.tune.by, 0, {}, nil
+  local failed = row.trials[1].failed_trials or 0
   local sign = metrics.better(by) == "min" and 1 or -1
   for place, trial in ipairs(row.trials) do
     local record, why
@@ -28,14 +30,15 @@ local function ranking(row, trials, results, settings)
     unknown = unknown or why
     local value = record and record.status == "done" and tonumber(record[by])
     if record or trial.left_out then ended = ended + 1 end
+    if record and record.status == "failed" then failed = failed + 1 end
     if value then list[#list + 1] = { trial = trial, cost = sign * value, place = place } end
   end
   table.sort(list, function(a, b)
     if a.cost ~= b.cost then return a.cost < b.cost end
     return a.place < b.place
   end)
-  if ended == #row.trials then return list end
-  return list, unknown and "nobody can tell its trials without their data: " .. unknown
+  if ended == #row.trials then return list, failed end
+  return list, failed, unknown and "nobody can tell its trials without their data: " .. unknown
     or ("%d of its %d trials have ended"):format(ended, #row.trials)
 end
 
@@ -56,18 +59,18 @@ end
 
 -- What the trials of a row say, a word: the number of the one with whose options it trains, "waits" while
 -- not all have ended, "left_out" where the round before left too few, "none" where none ended well; then
--- what it waits for.
+-- how many failed, and what it waits for.
 local function verdict_of(row, trials, results, settings)
-  local list, waits = ranking(row, trials, results, settings)
-  if waits then return "waits", waits end
+  local list, failed, waits = ranking(row, trials, results, settings)
+  if waits then return "waits", failed, waits end
   local chosen = list[row.place or 1]
-  if chosen then return tostring(chosen.place) end
-  return #list > 0 and "left_out" or "none"
+  if chosen then return tostring(chosen.place), failed end
+  return #list > 0 and "left_out" or "none", failed
 end
 
 -- Gives a row what its trials say.
-local function take(row, verdict, waits)
-  row.verdict, row.left_out = verdict, verdict == "left_out"
+local function take(row, verdict, failed, waits)
+  row.verdict, row.left_out, row.failed_trials = verdict, verdict == "left_out", failed
   local trial = row.trials[tonumber(verdict)]
   if trial then
     local tried = trial.tried or trial.tuned
@@ -173,10 +176,14 @@ local function untuned(rows)
     and ("; and %d more"):format(count - few) or "")
 end
 
--- "Chosen by valid_bits_per_byte among 6 trials a row, halved in 3 rounds".
-local function choice_text(grid)
-  return ("Chosen by %s among %d trials a row%s"):format(grid.by, grid.choices,
-    grid.rounds > 1 and (", halved in %d rounds"):format(grid.rounds) or "")
+-- "Chosen by valid_bits_per_byte among 5 of 6 trials a row (1 failed), halved in 3 rounds": a choice fails
+-- in one round alone.
+local function choice_text(row)
+  local grid, failed = row.tune, row.failed_trials or 0
+  local amount = ("%d trials a row"):format(grid.choices)
+  if failed > 0 then amount = ("%d of %s (%d failed)"):format(grid.choices - failed, amount, failed) end
+  local rounds = grid.rounds > 1 and (", halved in %d rounds"):format(grid.rounds) or ""
+  return ("Chosen by %s among %s%s"):format(grid.by, amount, rounds)
 end
 
 -- A sentence for the rows of each kind of choice, then one on those at an edge; none where no row is tuned.
@@ -184,7 +191,7 @@ local function chosen(rows)
   local texts, alike, tuned, at_edge = {}, {}, 0, 0
   for _, row in ipairs(rows) do
     if row.tuned then
-      local text = choice_text(row.tune)
+      local text = choice_text(row)
       if not alike[text] then texts[#texts + 1], alike[text] = text, {} end
       table.insert(alike[text], row)
       tuned, at_edge = tuned + 1, at_edge + (#row.tuned.edges > 0 and 1 or 0)

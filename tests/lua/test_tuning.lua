@@ -105,6 +105,14 @@ t.test("the least validation loss decides, not the test split", function()
   t.contains(tuning.sentence(many), "rate=0.003 in 5 rows; rate=0.01 in 5. At the edge")
 end)
 
+t.test("a trial that failed is not among those that a row had, one that diverged is", function()
+  local bench, settings = sweep("lost", rates), settings_in(scratch())
+  pretend(bench, settings, "valid_bits_per_token", { 3, "failed", 4, 5, "diverged", 1 })
+  tuning.settle(bench, settings)
+  t.contains(tuning.sentence(bench.rows), "Chosen by valid_bits_per_token among 2 of 3 trials a row (1 failed): width 8 "
+    .. "rate=0.001. Chosen by valid_bits_per_token among 3 trials a row: width 16 rate=0.01.")
+end)
+
 t.test("rows of unlike choices are told apart", function()
   local bench, settings = lh.experiment "unlike", settings_in(scratch())
   local two = lh.tune { rate = { 1e-3, 3e-3 }, by = "valid_bits_per_token" }
@@ -470,6 +478,18 @@ t.test("of rounds the chart shows the first, the best of those with a rate", fun
   t.equal(points_text(curves[1]), "0.001 3, 0.003 1, 0.01 2")
   t.contains(made.title, "by rate, first of 3 rounds")
   t.equal(made.x_title, "rate (circle: chosen)")
+end)
+
+t.test("trials that failed in any round are counted once", function()
+  local bench, rounds = halved "halved"
+  local settings, by = settings_in(scratch()), "valid_bits_per_token"
+  pretend_round(rounds[1], settings, by, { 6, "failed", 5, 1, 4, 2 })
+  tuning.settle(rounds[2], settings)
+  pretend_round(rounds[2], settings, by, { 3, "failed", 1 })
+  tuning.settle(rounds[3], settings)
+  pretend_round(rounds[3], settings, by, { 1, 2 })
+  tuning.settle(bench, settings)
+  t.contains(tuning.sentence(bench.rows), "among 4 of 6 trials a row (2 failed), halved in 3 rounds: width 8")
 end)
 
 t.test("what diverged has no place in the next round", function()
