@@ -65,14 +65,15 @@ t.test("columns stand in clusters of rows by data set", function()
   t.equal(made.bars[3][3], 3)
 end)
 
-t.test("split columns stand in clusters of data sets by row, and no part is negative", function()
+t.test("split columns stand in clusters of data sets by row, and a part may take away", function()
   local made = columns.layout({ "a" }, { "X", "Y" }, function() return 5 end,
     function(_, dataset) return dataset == "X" and 4 or 6 end)
   t.equal(made.shared, "")
   t.equal(made.clusters[1][2], "a")
   t.equal(made.bars[1][2], 4)
   t.equal(made.bars[1][3], 5)
-  t.equal(made.bars[2][2], 5)
+  t.equal(made.bars[2][2], 6)
+  t.equal(made.bars[2][3], 5)
   t.equal(made.ticks[2][2], "Y")
 end)
 
@@ -198,6 +199,31 @@ t.test("columns have whiskers, from the top of the whole where they are split", 
     local svg = core.read_file(gnuplot.chart(folder .. "/" .. name, made[name])[1])
     t.check(not svg:find("nan", 1, true), "a whisker without a place")
   end
+end)
+
+t.test("a part that takes away is drawn, hatched and named, within the axis", function()
+  local harmful = lh.experiment "harmful"
+  for i, name in ipairs { "full", "full, bare" } do
+    for k, dataset in ipairs { "one", "two" } do
+      harmful:row { name, model = encoded, task = task, train = train, dataset = dataset }
+      runs.put(folder, harmful, { label = name, dataset = dataset, scale = "smoke", mse = i == 2 and 4 or 3 * k })
+    end
+  end
+  harmful:plot { "columns", y = "mse", rows = { "full" }, without = "%s, bare", parts = { "the rest", "it" },
+    name = "both" }
+  harmful:plot { "columns", y = "mse", rows = { "full" }, without = "%s, bare", dataset = "two", name = "good" }
+  local made = {}
+  for _, each in ipairs(chart.values(harmful, settings, results.of(harmful, settings), true)) do
+    made[each.name] = each
+  end
+  t.contains(gnuplot.program(made.both), "$bars << EOD\n0.8 4 3 1 3 3\n1.2 4 6 2 6 6\nEOD")
+  t.contains(gnuplot.program(made.both), '"the rest, above the whole"')
+  t.check(not gnuplot.program(made.good):find("above the whole", 1, true), "a name of nothing")
+  if not gnuplot.is_available() then return end
+  local path = folder .. "/both"
+  local svg = core.read_file(gnuplot.chart(path, made.both)[1])
+  t.contains(svg, "the rest, above the whole")
+  t.contains(svg, "<pattern")
 end)
 
 t.test("gnuplot draws what it is given, as SVG and PNG", function()

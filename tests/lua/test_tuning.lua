@@ -109,8 +109,8 @@ t.test("a trial that failed is not among those that a row had, one that diverged
   local bench, settings = sweep("lost", rates), settings_in(scratch())
   pretend(bench, settings, "valid_bits_per_token", { 3, "failed", 4, 5, "diverged", 1 })
   tuning.settle(bench, settings)
-  t.contains(tuning.sentence(bench.rows), "Chosen by valid_bits_per_token among 2 of 3 trials a row (1 failed): width 8 "
-    .. "rate=0.001. Chosen by valid_bits_per_token among 3 trials a row: width 16 rate=0.01.")
+  t.contains(tuning.sentence(bench.rows), "Chosen by valid_bits_per_token among 2 of 3 trials a row (1 failed): "
+    .. "width 8 rate=0.001. Chosen by valid_bits_per_token among 3 trials a row: width 16 rate=0.01.")
 end)
 
 t.test("rows of unlike choices are told apart", function()

@@ -777,7 +777,7 @@
 ---@field of? table experiments whose rows are shown; default: this one
 ---@field row? string the only label to show
 ---@field rows? table their labels
----@field without? string "%s, no REM": splits each column into what the row of that name takes and the rest
+---@field without? string "%s, no REM": splits each column into what the row of that name takes and the rest; what it takes above the whole is hatched, and the spread is that of the whole
 ---@field parts? table what these two are called
 ---@field x? string|table a metric, a factor or an option of the model; { name, log = true } is logarithmic
 ---@field group? string a factor, an option of the model, "class", "dataset" or "row": a curve for each value

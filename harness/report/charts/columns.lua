@@ -9,7 +9,8 @@ local columns = {
   says = "a metric in clusters of columns with spreads, of all data sets: rows by data set or, split, data sets by row",
   fields = {
     { "y", "string", "a metric" }, { "rows", "table", "their labels" },
-    { "without", "string", "\"%s, no REM\": splits each column into what the row of that name takes and the rest" },
+    { "without", "string", "\"%s, no REM\": splits each column into what the row of that name takes and the rest; what "
+      .. "it takes above the whole is hatched, and the spread is that of the whole" },
     { "parts", "table", "what these two are called" },
   },
   of_all = true,
@@ -50,9 +51,10 @@ local function short(datasets)
 end
 
 --- Lays columns out. `value(row, dataset)` gives a column's height and the ends of its spread, or nil;
---- `rest(row, dataset)`, optional, the height of its lower part, without which there is no column. Gives
---- { bars = { {x, rest, height, member, low, high} ... }, ticks = { {x, text} ... }, clusters = { {x,
---- text} ... }, members = names, width =, shared = the word that all data sets begin with }.
+--- `rest(row, dataset)`, optional, the height of its lower part, without which there is no column; it is more
+--- than the whole where the other part takes away. Gives { bars = { {x, rest, height, member, low, high} ... },
+--- ticks = { {x, text} ... }, clusters = { {x, text} ... }, members = names, width =, shared = the word that
+--- all data sets begin with }.
 function columns.layout(rows, datasets, value, rest)
   local names, shared = short(datasets)
   local outer, inner = rest and rows or names, rest and names or rows
@@ -67,12 +69,22 @@ function columns.layout(rows, datasets, value, rest)
       local lower = height
       if rest then lower = rest(row, dataset) end
       if height and lower then
-        made.bars[#made.bars + 1] = { x, math.min(lower, height), height, m, low, high }
+        made.bars[#made.bars + 1] = { x, lower, height, m, low, high }
         made.ticks[#made.ticks + 1] = { x, inner[m] }
       end
     end
   end
   return made
+end
+
+-- What the colours of a split column mean; the third stands for what a lower part has above the whole.
+local function names_of_parts(plot, bars)
+  local given = plot.parts or {}
+  local names = { given[1] or "without", given[2] or "with" }
+  for _, bar in ipairs(bars) do
+    if bar[2] > bar[3] then names[3] = ("%s, above the whole"):format(names[1]) end
+  end
+  return names
 end
 
 function columns.draw(view, plot, dataset)
@@ -86,7 +98,7 @@ function columns.draw(view, plot, dataset)
   local laid = columns.layout(plot.rows, datasets, value, plot.without and rest)
   if #laid.bars == 0 then return nil end
   local limit = 0
-  for _, bar in ipairs(laid.bars) do limit = math.max(limit, bar[6]) end
+  for _, bar in ipairs(laid.bars) do limit = math.max(limit, bar[2], bar[6]) end
   local top = parts.upper_limit(1.25, limit)
   local made = parts.new("columns", parts.title(view, plot, metrics.quantity(plot.y), dataset),
     laid.shared, plot.y)
@@ -94,11 +106,9 @@ function columns.draw(view, plot, dataset)
   for i, name in ipairs { "bars", "ticks", "clusters" } do
     made.blocks[i] = { name, { laid[name] } }
   end
-  local halves = { plot.parts and plot.parts[1] or "without", plot.parts and plot.parts[2]
-    or "with" }
   made.settings = {
     { "clusters", #laid.clusters }, { "members", #laid.members },
-    { "names", plot.without and halves or laid.members },
+    { "names", plot.without and names_of_parts(plot, laid.bars) or laid.members },
     { "width", laid.width },
     { "split", plot.without and 1 or 0 },
   }
