@@ -260,6 +260,11 @@ static lh_status read_outputs(lh_check_bench *bench, const lh_host_batch *host, 
     if (y->rank != 3 || y->shape[0] != bench->rows)
         return lh_fail(LH_ESHAPE, "%s: outputs are %s, for %lld rows", bench->model->class->name,
                        lh_shape_text(y), (long long)bench->rows);
+    /* values have room for what the first pass gave */
+    if (values != NULL && (y->shape[1] != bench->given || y->shape[2] != bench->columns))
+        return lh_fail(LH_ESHAPE, "%s: outputs are %s, and were %lld by %lld a row before",
+                       bench->model->class->name, lh_shape_text(y), (long long)bench->given,
+                       (long long)bench->columns);
     bench->given = y->shape[1];
     bench->columns = y->shape[2];
     return values != NULL ? lh_tensor_read(y, values, lh_tensor_count(y)) : LH_OK;
@@ -330,7 +335,7 @@ static lh_status run_divided(lh_check_bench *bench, const lh_check_inputs *input
                              real *values) {
     const int64_t own = bench->length, count = bench->rows * length * bench->columns;
     lh_status status = LH_OK;
-    bench->length = bench->target_length = length;
+    bench->length = bench->target_length = bench->given = length;
     for (int64_t s = 0; status == LH_OK && s < LH_CHECK_SEGMENTS * own / length; ++s)
         status = lh_check_pass(bench, inputs, s, values + s * count);
     bench->length = bench->target_length = bench->given = own;

@@ -4,9 +4,9 @@ local causality = {}
 -- What was found to be causal in this process.
 local passed = {}
 
---- Refuses a session to train a model of class `name`, with options that `text` spells.
-function causality.check(session, name, text)
-  local key = name .. "\n" .. text
+--- Refuses a session to train a model of class `name` whose options and task `...` spell.
+function causality.check(session, name, ...)
+  local key = table.concat({ name, ... }, "\n")
   if passed[key] then return end
   local fault = session:causality_fault()
   if fault then error(("%s is not trained: %s; see `longhaul check %s`"):format(name, fault, name), 0) end

@@ -63,7 +63,7 @@ local function prepare(session, run)
   end
   for _, split in ipairs { "valid", "test" } do session:check_split(split) end
   choice.check(run.row, function() return session:measure_split "valid" end)
-  causality.check(session, run.row.model.name, run.row.model.text)
+  causality.check(session, run.row.model.name, run.row.model.text, run.row.task.name, run.row.task.text)
   local weights = run.row.weights
   if weights then session:load_weights(data.weights(weights.name), weights.partly) end
   if run.start then session:load_weights(run.start.path, run.start.class ~= run.row.model.name) end

@@ -15,6 +15,7 @@ while IFS=: read -r fault check found; do
 done <<'LIST'
 next:causality:what is read from position 25 on changes the output of position 24 (row 0)
 chunk:causality:changes the output of position 24 (row 0)
+pair:causality:changes the output of position 24 (row 0)
 rows:rows:what row 1 reads changes the output of row 0
 later:state:where a document begins, what was read before it changes the output
 seed:determinism:made twice from one seed it has other gradients
@@ -26,6 +27,7 @@ sign:gradients:along a direction of mix.
 term:gradients:10 % is allowed
 LIST
 succeeds "a parameter that learns nothing is named" "warning parameters   no gradient comes to unused.bias" faulty unused
+fails 1 "outputs that grow from pass to pass are refused" "a row before" faulty growing
 fails 1 "behind an adapter, too" "FAILED  causality" faulty next --task recall --task-options 'lengths=16 pairs=2'
 succeeds "a length can be told" "two segments of 7" faulty none --segment 7
 succeeds "the small options that it chose are printed" "options: layers=2 heads=2 width=16 window=8" "$LONGHAUL_BIN" check slide
@@ -42,6 +44,10 @@ train() { outside train --model faulty --options "fault=$1" --task-options "$boo
 fails 1 "one that looks ahead is not trained" "faulty is not trained: it declares LH_ABLE_CAUSAL" train next
 fails 1 "which names the check" "see \`longhaul check faulty\`" train next
 succeeds "an honest one is" "bits_per_token" train none
+for segment in 14 16 30 32; do
+    books="name=generate:books documents=5 document_bytes=2000 segment=$segment batch=2"
+    fails 1 "nor one that looks within pairs, in segments of $segment" "faulty is not trained" train pair
+done
 cat >"$scratch/twins.lua" <<'LUA'
 local lh = require "longhaul"
 local bench = lh.experiment "twins"

@@ -9,6 +9,7 @@ enum fault {
     NONE,
     NEXT,
     CHUNK,
+    PAIR,
     ROWS,
     LATER,
     SEED,
@@ -18,11 +19,12 @@ enum fault {
     UNUSED,
     BLIND,
     INFINITE,
-    LENGTH
+    LENGTH,
+    GROWING
 };
-static const char *const faults[] = {"none",  "next",      "chunk",  "rows", "later",
-                                     "seed",  "uncarried", "sign",   "term", "unused",
-                                     "blind", "infinite",  "length", NULL};
+static const char *const faults[] = {"none",     "next",      "chunk",   "pair", "rows",   "later",
+                                     "seed",     "uncarried", "sign",    "term", "unused", "blind",
+                                     "infinite", "length",    "growing", NULL};
 
 typedef struct faulty {
     int64_t width;
@@ -67,14 +69,14 @@ static lh_tensor *rolled(lh_tape *tape, lh_tensor *x, int axis, int64_t by) {
     return lh_concat(tape, axis, parts, 2);
 }
 
-/* Each position sees the mean of its four. */
-static lh_tensor *chunked(lh_tape *tape, lh_tensor *x) {
+/* Each position sees the mean of its chunk. */
+static lh_tensor *chunked(lh_tape *tape, lh_tensor *x, int64_t size) {
     const int64_t rows = x->shape[0], length = x->shape[1], width = x->shape[2],
-                  chunks[] = {rows * length / 4, 4, width},
-                  spread[] = {4, rows * length / 4, width}, whole[] = {rows, length, width};
-    if (length % 4 != 0) return x;
+                  chunks[] = {rows * length / size, size, width},
+                  spread[] = {size, rows * length / size, width}, whole[] = {rows, length, width};
+    if (length % size != 0) return x;
     lh_tensor *mean = lh_mean(tape, lh_reshape(tape, lh_contiguous(tape, x), 3, chunks), 1);
-    lh_tensor *all = lh_reshape(tape, lh_repeat(tape, mean, 4), 3, spread);
+    lh_tensor *all = lh_reshape(tape, lh_repeat(tape, mean, size), 3, spread);
     return lh_reshape(tape, lh_permute(tape, all, (const int[]){1, 0, 2}), 3, whole);
 }
 
@@ -86,7 +88,9 @@ static lh_tensor *misread(const faulty *model, const lh_pass *pass, lh_tensor *x
     case NEXT:
         return lh_add(tape, x, rolled(tape, x, 1, 1));
     case CHUNK:
-        return lh_add(tape, x, chunked(tape, x));
+        return lh_add(tape, x, chunked(tape, x, 4));
+    case PAIR:
+        return lh_add(tape, x, chunked(tape, x, 2));
     case ROWS:
         return lh_add(tape, x, rolled(tape, x, 0, 1));
     case LATER:
@@ -102,6 +106,12 @@ static lh_tensor *misread(const faulty *model, const lh_pass *pass, lh_tensor *x
     default:
         return x;
     }
+}
+
+/* From the second pass on each position stands there twice. */
+static lh_tensor *grown(lh_tape *tape, lh_tensor *x) {
+    static int passes;
+    return ++passes == 1 ? x : lh_concat(tape, 1, (lh_tensor *const[]){x, x}, 2);
 }
 
 /* The same values with another gradient. */
@@ -124,6 +134,7 @@ static lh_status forward(const void *instance, lh_pass *pass, lh_output *out) {
     y = misled(model, tape, lh_multiply_row(tape, y, lh_pass_param(pass, model->gain)));
     out->hidden = lh_add(tape, x, y);
     out->head_weight = table;
+    if (model->fault == GROWING) out->hidden = grown(tape, out->hidden);
     if (model->fault != UNCARRIED)
         LH_TRY(lh_pass_carry(pass, model->before, lh_slice(tape, x, 1, x->shape[1] - 1, 1)));
     return out->hidden != NULL ? LH_OK : lh_failed();

@@ -89,7 +89,7 @@ local function train(values)
   local session <close> = session_of(values)
   data.tell(session:info())
   check_splits(session, values)
-  causality.check(session, values.model, values.options or "")
+  causality.check(session, values.model)
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
   local shown = progress.new(values.model)
   if not session:train(values.snapshot, function(p) shown:show(p) end) then
