@@ -1,6 +1,6 @@
--- The charts of an experiment: loss curves always, those of trials where rows are tuned, and what bench:plot declared, drawn by the kinds
--- of charts/. One chart per data set, but for kinds that show all of them. A chart is a value
--- first: { template = plots/<template>.gp, title =, x_title =, y_title =, blocks = { { name, data }
+-- The charts of an experiment: loss curves always, those of trials where rows are tuned, and what bench:plot
+-- declared, drawn by the kinds of charts/. One chart per data set, but for kinds that show all of them.
+-- A chart is a value first: { template = plots/<template>.gp, title =, x_title =, y_title =, blocks = { { name, data }
 -- ... }, settings = { { name, value } ... }, after = lines of gnuplot }, so that what is drawn can
 -- be read without drawing it.
 local gnuplot = require "longhaul.report.gnuplot"

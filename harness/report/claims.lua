@@ -194,7 +194,8 @@ local function merge(path, records)
 end
 
 --- Records verdicts in claims.csv and totals.csv of a folder, in place of older ones of the same claim,
---- scale, device and, where the claim is a script's own, script; gives the paths. Who shares the folder with others holds its lock.
+--- scale, device and, where the claim is a script's own, script; gives the paths. Who shares the folder with
+--- others holds its lock.
 function claims.write(folder, records)
   local path = folder .. "/claims.csv"
   local merged = merge(path, records)

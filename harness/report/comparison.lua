@@ -126,7 +126,8 @@ local function mark(column, cells)
   if not better then return end
   for _, cell in ipairs(cells) do
     if is_candidate(column, cell) then
-      candidates[#candidates + 1] = { cell = cell, value = cell.value, by_seed = cell.by_seed, constant = cell.constant }
+      candidates[#candidates + 1] = { cell = cell, value = cell.value, by_seed = cell.by_seed,
+        constant = cell.constant }
     end
   end
   best.mark(candidates, better, column.seeds)

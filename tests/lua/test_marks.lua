@@ -129,7 +129,8 @@ t.test("the page begins with what was run where nothing was compared", function(
   local first, mine, later = table.unpack(places(core.read_file(html.write(own)),
     { '<h2 id="runs">', '<h2 id="mine">', '<h2 id="comparison">' }))
   t.check(first < mine and mine < later)
-  later, first = table.unpack(places(core.read_file(html.write(compared)), { '<h2 id="comparison">', '<h2 id="runs">' }))
+  later, first = table.unpack(places(core.read_file(html.write(compared)),
+    { '<h2 id="comparison">', '<h2 id="runs">' }))
   t.check(later < first)
 end)
 

@@ -55,7 +55,8 @@ local function pretend_round(trials, settings, name, scores)
     local score = scores[place]
     if score then
       found:put({ run_id = made.run_id, configuration = made.configuration, identity = identity.version,
-        experiment = trials.runs, row = row.label, dataset = row.dataset, seed = 1, date = "2026-01-01", scale = "smoke", device = "cpu",
+        experiment = trials.runs, row = row.label, dataset = row.dataset, seed = 1, date = "2026-01-01",
+        scale = "smoke", device = "cpu",
         status = tonumber(score) and "done" or score, [name] = tonumber(score),
         -- the test split would choose the opposite
         bits_per_token = tonumber(score) and 10 - score }, {})

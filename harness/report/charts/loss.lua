@@ -6,10 +6,11 @@ local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
 
 local loss = {
-  says = "a column of the curves over the steps, or over what they cost, one curve per row, the mean over its seeds in a "
-    .. "band from the least to the most of them",
+  says = "a column of the curves over the steps, or over what they cost, one curve per row, the mean over its seeds in "
+    .. "a band from the least to the most of them",
   fields = {
-    { "y", "string or table", "a column of the curves; default: the training loss; { name, log = true } is logarithmic" },
+    { "y", "string or table", "a column of the curves; default: the training loss; { name, log = true } is "
+      .. "logarithmic" },
     { "x", "string or table", "what they run over: step (default), seconds (steps at the time that one takes "
       .. "on the idle machine) or flops, which two are logarithmic; { name, log = true or false } says it" },
   },
@@ -110,7 +111,8 @@ local function with_place(curve, x_log, y_log)
   return kept
 end
 
--- The steep beginning would press everything else flat: the axis ends where a tenth is done. A logarithmic one shows all.
+-- The steep beginning would press everything else flat: the axis ends where a tenth is done. A logarithmic one shows
+-- all.
 local function shown_axis(lines, log)
   if log then return { log = true, room = 0.05 } end
   local low, high = math.huge, -math.huge

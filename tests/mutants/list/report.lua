@@ -22,11 +22,15 @@ return {
   },
   {
     file = "harness/report/table.lua", tests = "tests/lua/test_results.lua " .. tables,
-    { '(better == "max" and value > best)', '(better == "max" and value < best)', "the best of a max column is the least" },
-    { '(better == "min" and value < best)', '(better == "min" and value > best)', "the best of a min column is the largest" },
     { "deviation = value and printed and value - printed", "deviation = value and printed and printed - value", "deviations from the paper have the wrong sign" },
     { "mark_all(made, options.best or {})", "mark_all(made, {})", "a table's own best is ignored" },
-    { "best ~= nil and statuses.candidate(row.cells[index], most) == best", "best ~= nil", "every cell is marked as the best" },
+  },
+  {
+    file = "harness/report/best.lua", tests = "tests/lua/test_results.lua tests/lua/test_marks.lua tests/lua/test_comparison.lua",
+    { 'better == "max" and -1 or 1', "1", "the best of a max column is the least" },
+    { 'better == "max" and -1 or 1', "-1", "the best of a min column is the largest" },
+    { "candidate.value == first.value", "true", "every cell is marked as the best" },
+    { "other.cell.tie = not apart[i]", "other.cell.tie = true", "what is told from the best is a tie" },
   },
   {
     file = "harness/report/cell_status.lua",
