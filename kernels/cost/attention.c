@@ -2,9 +2,9 @@
  */
 #include "kernels/cost/cost.h"
 
-/* A tile of queries or keys, the widest head that has tiles, and that whose backward pass has no
- * room for everything: kernels/cuda/attention_tile.cuh. */
-enum { TILE = 64, WIDEST = 128, ROOMY = 64 };
+/* A tile of queries or keys and its warps, the widest head that has tiles, and that whose backward
+ * pass has no room for everything: kernels/cuda/attention_tile.cuh. */
+enum { TILE = 64, WARPS = 4, WIDEST = 128, ROOMY = 64 };
 
 /* Products of queries by keys of its passes: each makes scores and their gradients; over queries
  * then dq, over keys dk and dv. With position vectors there are more (docs/performance.md), and
@@ -201,7 +201,7 @@ static void tile_backward(lh_cost *cost, const lh_attention_backward_args *args)
     tile_positions(cost, args);
     if (args->dhead_scale != NULL) join(cost, (double)rows, spec->heads, args->dhead_scale_write);
     if (args->dbias != NULL && spec->bias != NULL)
-        join(cost, (double)(spec->batch * spec->heads * tiles * spec->buckets),
+        join(cost, (double)(spec->batch * spec->heads * tiles * WARPS * spec->buckets),
              spec->heads * spec->buckets, args->dbias_write);
 }
 

@@ -19,7 +19,9 @@ enum {
     LH_PACKED_BYTES = 16, /* what a thread moves at once */
     LH_TILE_DIAGONALS = 2 * LH_TILE - 1,
     LH_WIDEST_TILE = 128,
-    LH_WIDEST_BYTES = 160 << 10, /* of shared memory that they take at most in tf32 */
+    LH_WIDEST_BYTES = 160 << 10,    /* of shared memory that they take at most in tf32 */
+    LH_EVERY_CARD_BYTES = 99 << 10, /* that a block may have of every card from 8.0 on */
+    LH_THIRD_BYTES = 75 << 10,      /* a third of what a multiprocessor of Hopper has for blocks */
     LH_STEP_PARTS = LH_STEP * LH_STEP / LH_WARP, /* elements of a fragment that a lane holds */
     LH_BAND = 2 * LH_STEP,                       /* diagonals of 16 x 16 pairs, and one more */
     LH_BAND_PITCH = LH_BAND + 4,                 /* floats */
@@ -529,25 +531,6 @@ __device__ static inline real lh_kept_scale(const lh_attention_spec &spec,
 __device__ static inline bool lh_pair_is_whole(const lh_tile_pair &pair) {
     return pair.keys == LH_TILE && pair.nearest <= 1 - LH_TILE && pair.farthest >= LH_TILE - 1 &&
            !pair.chunks;
-}
-
-/* Whether scores of this pair have a relative bias: keys without positions never do. */
-__device__ static inline bool lh_pair_is_biased(const lh_attention_spec &spec,
-                                                const lh_tile_pair &pair) {
-    return spec.bias != NULL && !spec.source[pair.source].everywhere;
-}
-
-/* The bucket of each diagonal i - j + 63 of a pair and its bias; a block's work. */
-__device__ static inline void lh_stage_bias(const lh_attention_spec &spec, const lh_tile_pair &pair,
-                                            int64_t head, float *bias, int32_t *bucket) {
-    const lh_key_source &keys = spec.source[pair.source];
-    const bool biased = lh_pair_is_biased(spec, pair);
-    for (int x = (int)threadIdx.x; x < LH_TILE_DIAGONALS; x += (int)blockDim.x) {
-        const int64_t distance = pair.query - keys.first - pair.key + x - (LH_TILE - 1);
-        const int64_t entry = lh_max(0, lh_min(distance - spec.bucket_first, spec.bucket_span - 1));
-        bucket[x] = biased ? spec.bucket_of[entry] : -1;
-        bias[x] = biased ? spec.bias[head * spec.buckets + bucket[x]] : 0;
-    }
 }
 
 /* ---- position vectors ---- */

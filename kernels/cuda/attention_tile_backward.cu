@@ -3,8 +3,8 @@
 #include "kernels/cuda/attention_tile_backward.cuh"
 
 enum {
-    PAIR_PITCH = LH_TILE + 4, /* of the gradients of a pair's scores */
-    PAIR_BYTES = LH_TILE * PAIR_PITCH * (int)sizeof(float)
+    BLOCK_PITCH = LH_STEP + 2, /* of the gradients of 16 x 16 scores: lanes 16 apart meet no bank */
+    BLOCK_FLOATS = LH_STEP * BLOCK_PITCH
 };
 
 /* ---- workspace ---- */
@@ -12,14 +12,19 @@ enum {
 typedef struct tile_parts {
     real *delta; /* dO . O: [batch][heads][queries] */
     real *scale; /* sums of the head scale's gradient by 16 queries: [batch][heads][stripes] */
-    real *bias;  /* sums of the bias' gradient by 64 queries: [batch][heads][tiles][buckets] */
+    real *bias;  /* of the bias' gradient by warps: [batch][heads][tiles][warps][buckets] */
     real *positions;
 } tile_parts;
+
+/* Sums of the bias' gradient for a batch row and head. */
+static int64_t bias_pieces(const lh_attention_spec *spec) {
+    return lh_chunk_count(spec->queries, LH_TILE) * LH_TILE_WARPS;
+}
 
 static size_t lay_out(const lh_attention_backward_args *args, void *memory, tile_parts *p) {
     const lh_attention_spec *spec = &args->spec;
     const int64_t heads = spec->batch * spec->heads;
-    const int64_t sums = lh_chunk_count(spec->queries, LH_TILE) * spec->buckets;
+    const int64_t sums = bias_pieces(spec) * spec->buckets;
     char *at = (char *)memory;
     size_t bytes = lh_take(&at, heads * spec->queries, &p->delta);
     bytes += lh_take(&at, heads * lh_chunk_count(spec->queries, LH_STEP), &p->scale);
@@ -36,15 +41,20 @@ size_t lh_attention_tile_backward_workspace(const lh_attention_backward_args *ar
 
 template <int width, bool placed, typename operand = __nv_bfloat16>
 struct backward_memory : lh_backward_memory<width, placed, operand> {
-    float bias[LH_TILE_DIAGONALS + 1], diagonal[LH_TILE_DIAGONALS + 1];
+    float bias[LH_TILE_DIAGONALS + 1];
     int32_t bucket[LH_TILE_DIAGONALS + 1];
 };
 
-/* After it, only where the bias has a gradient: those of a pair's scores. */
-template <int width, bool placed, typename operand>
-__device__ static inline float *pair_of(backward_memory<width, placed, operand> *memory) {
-    return reinterpret_cast<float *>(memory + 1);
-}
+/* Over queries, for the gradient of the bias: of each warp 16 x 16 gradients, which with position
+ * vectors lie where products did, and their sums by diagonals. */
+template <int width, bool placed, int stripes, typename operand>
+struct query_memory : backward_memory<width, placed, operand> {
+    enum { warps = LH_TILE_WARPS / stripes, diagonals = LH_TILE + stripes * LH_STEP - 1 };
+    float block[placed ? 1 : warps][BLOCK_FLOATS], diagonal[warps][diagonals + 1];
+    __device__ float *block_of(int warp) {
+        return placed ? this->product[warp] : block[warp];
+    }
+};
 
 /* ---- over queries ---- */
 
@@ -53,68 +63,102 @@ template <int width, int stripes> struct query_rows {
     lh_warp_place at;
     real scale_sum[stripes];
     lh_sums dq[stripes][width / LH_STEP];
+    int32_t bucket; /* of which bias_sum is the gradient; -1: of none, or of several */
+    real bias_sum;  /* of all pairs since the bucket changed */
 };
 
-/* The gradients of 16 x 16 scores, for the bias. */
-template <typename placing, typename memory_type>
-__device__ static inline void put_pair(const placing &cell_of, lh_sums &slopes,
-                                       memory_type *memory) {
+/* Sums up for another bucket, and adds the last one's to `sums`, one for each bucket. */
+template <int width, int stripes>
+__device__ static inline void change_bucket(int32_t bucket, real *sums,
+                                            query_rows<width, stripes> *rows) {
+    if (rows->bucket == bucket) return;
+    const real sum = lh_warp_sum(rows->bias_sum);
+    if (rows->bucket >= 0 && rows->at.lane == 0) sums[rows->bucket] += sum;
+    rows->bucket = bucket;
+    rows->bias_sum = 0;
+}
+
+/* Of 16 x 16 pairs where a lane's first is `cell`: their first diagonal among the warp's. */
+__device__ static inline int first_diagonal(const lh_warp_place &at, const lh_cell &cell) {
+    const int query = cell.query - lh_row_at(at.lane, 0), key = cell.key - lh_column_at(at.lane, 0);
+    return query - at.first - key + LH_TILE - LH_STEP;
+}
+
+/* Adds 16 x 16 gradients to the sums of their diagonals, by row - column + 15; a warp's work. Lanes
+ * l and l + 16 go along diagonal l and, in the rows before it begins, l - 16, in 8 rows each. */
+__device__ static inline void add_diagonals(lh_sums &gradients, float *block, float *sums) {
+    enum { rows = LH_STEP / 2 };
+    const int lane = lh_lane(), diagonal = lane % LH_STEP, half = lane / LH_STEP;
+    real sum = 0, before = 0;
+    lh_write_sums(gradients, BLOCK_PITCH, block);
+    __syncwarp();
     LH_UNROLL
-    for (int n = 0; n < LH_STEP_PARTS; ++n)
-        pair_of(memory)[cell_of(n).query * PAIR_PITCH + cell_of(n).key] = lh_part(slopes, n);
+    for (int n = 0; n < rows; ++n) {
+        const int row = half * rows + n;
+        const real gradient = block[row * BLOCK_PITCH + (row - diagonal + LH_STEP) % LH_STEP];
+        sum += row >= diagonal ? gradient : 0;
+        before += row >= diagonal ? 0 : gradient;
+    }
+    const real others = __shfl_xor_sync(0xffffffffu, half == 0 ? before : sum, LH_STEP);
+    const int number = diagonal + LH_STEP - 1 - half * LH_STEP;
+    if (number >= 0) sums[number] += (half == 0 ? sum : before) + others;
+    __syncwarp();
+}
+
+/* Adds the sums of a warp's diagonals, of which the first is of row `first`, to those of their
+ * buckets. */
+template <int diagonals>
+__device__ static inline void add_buckets(const lh_attention_spec &spec, const float *diagonal,
+                                          const int32_t *bucket, real *sums) {
+    for (int64_t b = lh_lane(); b < spec.buckets; b += LH_WARP) {
+        real sum = 0;
+        for (int x = 0; x < diagonals; ++x)
+            sum += bucket[x] == b ? diagonal[x] : 0;
+        sums[b] += sum;
+    }
+    __syncwarp();
 }
 
 /* A warp's queries and the 64 staged keys. */
 template <int width, bool placed, int stripes, typename operand, typename multiplying>
-__device__ static inline void
-visit_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head, bool biased,
-           const __nv_bfloat16 *vectors, const multiplying &multiply,
-           backward_memory<width, placed, operand> *memory, query_rows<width, stripes> *rows) {
-    const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head);
+__device__ static inline void visit_keys(const lh_attention_spec &spec, const lh_tile_pair &pair,
+                                         int64_t head, const lh_pair_bias &bias, real *bias_sums,
+                                         const __nv_bfloat16 *vectors, const multiplying &multiply,
+                                         query_memory<width, placed, stripes, operand> *memory,
+                                         query_rows<width, stripes> *rows) {
+    const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head, bias);
+    const bool by_diagonals = bias_sums != NULL && !bias.one;
+    float *diagonal = memory->diagonal[rows->at.warp];
     const auto visit = [&](auto known) {
         enum { plain = decltype(known)::is };
         const auto differentiate = [&](int s, const auto &cell_of, lh_sums &scores,
                                        lh_sums &slopes) {
             const auto sum_up = [&](real gradient, real score) {
                 rows->scale_sum[s] += gradient * score;
+                rows->bias_sum += gradient;
             };
             lh_differentiate<plain>(spec, terms, pair, head, cell_of, sum_up, *memory, scores,
                                     slopes);
-            if (!plain && biased) put_pair(cell_of, slopes, memory);
+            if (!plain && by_diagonals)
+                add_diagonals(slopes, memory->block_of(rows->at.warp),
+                              diagonal + first_diagonal(rows->at, cell_of(0)));
         };
         lh_visit_keys<width>(memory, rows->at, vectors, multiply, differentiate, rows->dq);
     };
-    lh_visit_either(terms.plain && !biased, visit);
-}
-
-/* Adds the gradients of a pair's scores to those of the bias; a block's work. A thread sums a
- * diagonal, then one takes a bucket's diagonals. */
-template <int width, bool placed, typename operand>
-__device__ static inline void add_bias(const lh_attention_spec &spec, const lh_tile_pair &pair,
-                                       backward_memory<width, placed, operand> *memory,
-                                       real *sums) {
-    __syncthreads();
-    for (int x = (int)threadIdx.x; x < LH_TILE_DIAGONALS; x += (int)blockDim.x) {
-        const int off = x - (LH_TILE - 1); /* i - j */
-        real sum = 0;
-        for (int i = off > 0 ? off : 0; i < pair.queries && i - off < LH_TILE; ++i)
-            sum += pair_of(memory)[i * PAIR_PITCH + i - off];
-        memory->diagonal[x] = sum;
-    }
-    __syncthreads();
-    for (int64_t b = threadIdx.x; b < spec.buckets; b += blockDim.x) {
-        real sum = 0;
-        for (int x = 0; x < LH_TILE_DIAGONALS; ++x)
-            sum += memory->bucket[x] == b ? memory->diagonal[x] : 0;
-        sums[b] += sum;
-    }
+    change_bucket(bias_sums != NULL ? bias.bucket : -1, bias_sums, rows);
+    for (int x = rows->at.lane; by_diagonals && x < memory->diagonals; x += LH_WARP)
+        diagonal[x] = 0;
+    lh_visit_either(terms.plain, visit);
+    if (by_diagonals)
+        add_buckets<query_memory<width, placed, stripes, operand>::diagonals>(
+            spec, diagonal, memory->bucket + rows->at.first, bias_sums);
 }
 
 /* Stripe s of a block's queries from `first` on. */
 template <int width, bool placed, int stripes, typename operand>
 __device__ static inline void
 store_queries(const lh_attention_backward_args &a, const tile_parts &p, int64_t batch, int64_t head,
-              int64_t first, int s, backward_memory<width, placed, operand> *memory,
+              int64_t first, int s, query_memory<width, placed, stripes, operand> *memory,
               query_rows<width, stripes> *rows) {
     const lh_attention_spec &spec = a.spec;
     const int64_t all = lh_chunk_count(spec.queries, LH_STEP);
@@ -132,25 +176,27 @@ store_queries(const lh_attention_backward_args &a, const tile_parts &p, int64_t 
 
 /* A pair of a source without position vectors. */
 template <int width, bool placed, int stripes, typename operand>
-__device__ static inline void visit_plain_keys(const lh_attention_spec &spec,
-                                               const lh_tile_pair &pair, int64_t head, bool biased,
-                                               backward_memory<width, placed, operand> *memory,
-                                               query_rows<width, stripes> *rows) {
+__device__ static inline void
+visit_plain_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head,
+                 const lh_pair_bias &bias, real *bias_sums,
+                 query_memory<width, placed, stripes, operand> *memory,
+                 query_rows<width, stripes> *rows) {
     const int first = rows->at.first;
     const auto multiply = [&](int c, auto &scores, auto &slopes) {
         lh_multiply_both(*memory, first, c, scores, slopes);
     };
     if (first < pair.queries)
-        visit_keys<width>(spec, pair, head, biased, NULL, multiply, memory, rows);
+        visit_keys<width>(spec, pair, head, bias, bias_sums, NULL, multiply, memory, rows);
 }
 
 /* With them: a pair's vectors take the place of its values, whose products come first. A block's
  * work. */
 template <int width, bool placed, int stripes, typename operand>
-__device__ static inline void visit_placed_keys(const lh_attention_spec &spec,
-                                                const lh_tile_pair &pair, int64_t head, bool biased,
-                                                backward_memory<width, placed, operand> *memory,
-                                                query_rows<width, stripes> *rows) {
+__device__ static inline void
+visit_placed_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head,
+                  const lh_pair_bias &bias, real *bias_sums,
+                  query_memory<width, placed, stripes, operand> *memory,
+                  query_rows<width, stripes> *rows) {
     enum { pitch = lh_tile_shape<width>::pitch };
     const int first = rows->at.first;
     __nv_bfloat16 *vectors = memory->other + memory->tile;
@@ -169,21 +215,31 @@ __device__ static inline void visit_placed_keys(const lh_attention_spec &spec,
         lh_pick(ready[0], c / LH_STEP, slopes[0][0]);
     };
     if (first < pair.queries)
-        visit_keys<width>(spec, pair, head, biased, vectors, multiply, memory, rows);
+        visit_keys<width>(spec, pair, head, bias, bias_sums, vectors, multiply, memory, rows);
+}
+
+/* A warp's sums of the bias' gradient, zeros; those of warps that there are not, too. */
+template <int stripes>
+__device__ static inline real *begin_bias(const lh_attention_spec &spec, real *sums, int64_t task,
+                                          const lh_warp_place &at) {
+    real *own = sums + (task * LH_TILE_WARPS + at.warp * stripes) * spec.buckets;
+    for (int64_t b = at.lane; b < stripes * spec.buckets; b += LH_WARP)
+        own[b] = 0;
+    __syncwarp();
+    return own;
 }
 
 /* A block's 64 queries and all the keys of a source that they see. */
 template <int width, bool placed, int stripes, typename operand>
 __device__ static inline void pass_source(const lh_attention_backward_args &a, int s, int64_t batch,
                                           int64_t head, int64_t first, real *bias_sums,
-                                          backward_memory<width, placed, operand> *memory,
+                                          query_memory<width, placed, stripes, operand> *memory,
                                           query_rows<width, stripes> *rows) {
     enum { threads = LH_TILE_THREADS / stripes };
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &keys = spec.source[s];
     const int64_t last = lh_min(first + LH_TILE, spec.queries) - 1;
     const lh_span seen = lh_keys_seen(spec, s, first, last);
-    const bool biased = bias_sums != NULL && !keys.everywhere;
     for (int64_t base = seen.begin; base < seen.end; base += LH_TILE) {
         const lh_tile_pair pair =
             lh_pair_tiles(spec, s, batch, first, spec.queries, base, seen.end);
@@ -192,14 +248,13 @@ __device__ static inline void pass_source(const lh_attention_backward_args &a, i
                                       memory->other);
         lh_stage_tile<width, threads>(keys.v, batch, head, base, seen.end, spec.head_width,
                                       memory->other + memory->tile);
-        lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
+        const lh_pair_bias bias = lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
         lh_await_copies();
         __syncthreads();
         const bool by_place = placed && !keys.everywhere;
         if constexpr (placed)
-            if (by_place) visit_placed_keys<width>(spec, pair, head, biased, memory, rows);
-        if (!by_place) visit_plain_keys<width>(spec, pair, head, biased, memory, rows);
-        if (biased) add_bias<width>(spec, pair, memory, bias_sums);
+            if (by_place) visit_placed_keys<width>(spec, pair, head, bias, bias_sums, memory, rows);
+        if (!by_place) visit_plain_keys<width>(spec, pair, head, bias, bias_sums, memory, rows);
     }
 }
 
@@ -207,7 +262,7 @@ template <int width, bool placed, int stripes, typename operand>
 __global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
                                   lh_backward_block<stripes>::blocks)
     pass_queries(lh_attention_backward_args a, tile_parts p, int64_t tiles, int64_t tasks) {
-    typedef backward_memory<width, placed, operand> block_memory;
+    typedef query_memory<width, placed, stripes, operand> block_memory;
     enum { threads = lh_backward_block<stripes>::threads };
     LH_SHARED_DYNAMIC(block_memory, memory);
     const lh_attention_spec &spec = a.spec;
@@ -217,9 +272,9 @@ __global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t head = task / tiles % spec.heads, batch = task / tiles / spec.heads;
         const int64_t first = task % tiles * LH_TILE;
-        real *bias_sums = biased ? p.bias + task * spec.buckets : NULL;
-        for (int64_t b = threadIdx.x; biased && b < spec.buckets; b += blockDim.x)
-            bias_sums[b] = 0;
+        real *bias_sums = biased ? begin_bias<stripes>(spec, p.bias, task, rows.at) : NULL;
+        rows.bucket = -1;
+        rows.bias_sum = 0;
         LH_UNROLL
         for (int s = 0; s < stripes; ++s)
             rows.scale_sum[s] = 0;
@@ -231,6 +286,7 @@ __global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
         lh_stage_queries(a, p.delta, batch, head, first, memory);
         for (int s = 0; s < spec.source_count; ++s)
             pass_source<width>(a, s, batch, head, first, bias_sums, memory, &rows);
+        change_bucket(-1, bias_sums, &rows);
         lh_await_copies();
         __syncthreads();
         LH_UNROLL
@@ -250,11 +306,11 @@ template <int width, int stripes> struct key_rows {
 
 /* A warp's keys and the 64 staged queries. */
 template <int width, bool placed, int stripes, typename operand, typename multiplying>
-__device__ static inline void visit_queries(const lh_attention_spec &spec, const lh_tile_pair &pair,
-                                            int64_t head, const multiplying &multiply,
-                                            backward_memory<width, placed, operand> *memory,
-                                            key_rows<width, stripes> *rows) {
-    const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head);
+__device__ static inline void
+visit_queries(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head,
+              const lh_pair_bias &bias, const multiplying &multiply,
+              backward_memory<width, placed, operand> *memory, key_rows<width, stripes> *rows) {
+    const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head, bias);
     const auto visit = [&](auto known) {
         enum { plain = decltype(known)::is };
         const auto differentiate = [&](int, const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
@@ -268,10 +324,10 @@ __device__ static inline void visit_queries(const lh_attention_spec &spec, const
 
 /* A pair of a source without position vectors; a block's work, as below. */
 template <int width, bool placed, int stripes, typename operand>
-__device__ static inline void visit_plain_queries(const lh_attention_backward_args &a,
-                                                  const lh_tile_pair &pair, int64_t head,
-                                                  backward_memory<width, placed, operand> *memory,
-                                                  key_rows<width, stripes> *rows) {
+__device__ static inline void
+visit_plain_queries(const lh_attention_backward_args &a, const lh_tile_pair &pair, int64_t head,
+                    const lh_pair_bias &bias, backward_memory<width, placed, operand> *memory,
+                    key_rows<width, stripes> *rows) {
     const int first = rows->at.first;
     lh_stage_tile<width, LH_TILE_THREADS / stripes>(a.dout, pair.batch, head, pair.query,
                                                     a.spec.queries, a.spec.head_width,
@@ -281,16 +337,16 @@ __device__ static inline void visit_plain_queries(const lh_attention_backward_ar
     const auto multiply = [&](int c, auto &scores, auto &slopes) {
         lh_multiply_both(*memory, first, c, scores, slopes);
     };
-    if (first < pair.keys) visit_queries<width>(a.spec, pair, head, multiply, memory, rows);
+    if (first < pair.keys) visit_queries<width>(a.spec, pair, head, bias, multiply, memory, rows);
 }
 
 /* With them: the gradients of the outputs take the place of a pair's vectors, whose products come
  * first. */
 template <int width, bool placed, int stripes, typename operand>
-__device__ static inline void visit_placed_queries(const lh_attention_backward_args &a,
-                                                   const lh_tile_pair &pair, int64_t head,
-                                                   backward_memory<width, placed, operand> *memory,
-                                                   key_rows<width, stripes> *rows) {
+__device__ static inline void
+visit_placed_queries(const lh_attention_backward_args &a, const lh_tile_pair &pair, int64_t head,
+                     const lh_pair_bias &bias, backward_memory<width, placed, operand> *memory,
+                     key_rows<width, stripes> *rows) {
     enum { pitch = lh_tile_shape<width>::pitch };
     const int first = rows->at.first;
     __nv_bfloat16 *vectors = memory->other + memory->tile;
@@ -315,7 +371,7 @@ __device__ static inline void visit_placed_queries(const lh_attention_backward_a
         lh_clear_all(slopes);
         lh_multiply(*memory, 1, first, c, slopes);
     };
-    if (first < pair.keys) visit_queries<width>(a.spec, pair, head, multiply, memory, rows);
+    if (first < pair.keys) visit_queries<width>(a.spec, pair, head, bias, multiply, memory, rows);
 }
 
 /* Stripe s of a block's keys from `first` on. */
@@ -361,11 +417,11 @@ pass_key_tile(const lh_attention_backward_args &a, const tile_parts &p, int s, i
         lh_stage_tile<width, threads>(a.q, batch, head, base, seen.end, spec.head_width,
                                       memory->other);
         lh_stage_queries(a, p.delta, batch, head, base, memory);
-        lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
+        const lh_pair_bias bias = lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
         const bool by_place = placed && !keys.everywhere;
         if constexpr (placed)
-            if (by_place) visit_placed_queries<width>(a, pair, head, memory, rows);
-        if (!by_place) visit_plain_queries<width>(a, pair, head, memory, rows);
+            if (by_place) visit_placed_queries<width>(a, pair, head, bias, memory, rows);
+        if (!by_place) visit_plain_queries<width>(a, pair, head, bias, memory, rows);
     }
 }
 
@@ -416,14 +472,18 @@ static lh_status join(const lh_launch *launch, const lh_attention_spec *from, in
 template <int width, bool placed, typename operand>
 static lh_status launch_queries(const lh_launch *launch, const lh_attention_backward_args *args,
                                 const tile_parts &p) {
-    typedef backward_memory<width, placed, operand> block_memory;
     enum { stripes = lh_backward_stripes<width, placed, operand>::queries };
+    typedef query_memory<width, placed, stripes, operand> block_memory;
     const unsigned threads = lh_backward_block<stripes>::threads;
     const lh_attention_spec *spec = &args->spec;
     const int64_t tiles = lh_chunk_count(spec->queries, LH_TILE);
     const int64_t tasks = spec->batch * spec->heads * tiles;
-    const size_t bytes = sizeof(block_memory) + (args->dbias != NULL ? PAIR_BYTES : 0);
-    static_assert(sizeof(block_memory) + PAIR_BYTES <= LH_WIDEST_BYTES, "cards are asked for it");
+    const size_t bytes = sizeof(block_memory);
+    enum { floats = sizeof(operand) == sizeof(float) };
+    static_assert(sizeof(block_memory) <= (floats ? LH_WIDEST_BYTES : LH_EVERY_CARD_BYTES),
+                  "cards are asked for more than all have");
+    static_assert(floats || placed || sizeof(block_memory) <= LH_THIRD_BYTES,
+                  "three blocks fit a multiprocessor of Hopper");
     if (tasks == 0) return LH_OK;
     return LH_LAUNCH((pass_queries<width, placed, stripes, operand>), lh_blocks(tasks, 1), threads,
                      bytes, launch, *args, p, tiles, tasks);
@@ -495,6 +555,6 @@ lh_status lh_attention_tile_backward(const lh_launch *launch,
         LH_CUDA_TRY(join(launch, spec, lh_chunk_count(spec->queries, LH_STEP), 1, p.scale, false,
                          args->dhead_scale, args->dhead_scale_write));
     if (args->dbias == NULL || spec->bias == NULL) return LH_OK;
-    return join(launch, spec, lh_chunk_count(spec->queries, LH_TILE), spec->buckets, p.bias, true,
-                args->dbias, args->dbias_write);
+    return join(launch, spec, bias_pieces(spec), spec->buckets, p.bias, true, args->dbias,
+                args->dbias_write);
 }

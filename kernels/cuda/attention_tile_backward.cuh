@@ -9,7 +9,7 @@
 #ifndef LH_KERNELS_CUDA_ATTENTION_TILE_BACKWARD_CUH
 #define LH_KERNELS_CUDA_ATTENTION_TILE_BACKWARD_CUH
 
-#include "kernels/cuda/attention_tile.cuh"
+#include "kernels/cuda/attention_tile_bias.cuh"
 
 enum { LH_SPREAD_PITCH = LH_BAND + 8 /* of a block's gradients by diagonals, in bf16 */ };
 
@@ -210,17 +210,18 @@ lh_status lh_attention_tile_positions(const lh_launch *launch,
 /* What the slopes of a pair of tiles have in common: a score before the head's scale is
  * product * q . k + bias, a weight 2^(head * score - lse), and `kept` of it if it is. */
 typedef struct lh_slope_terms {
-    real product, head, kept;
-    bool whole, biased;
-    bool plain; /* whole, without a bias and without dropout */
+    real product, bias, head, kept;
+    bool whole, one; /* one: bias is that of all diagonals, else 0 */
+    bool plain;      /* whole, with one bias and without dropout */
 } lh_slope_terms;
 
 /* For all threads of a block alike: nothing in it depends on the row. */
 __device__ static inline lh_slope_terms lh_slope_terms_of(const lh_attention_spec &spec,
-                                                          const lh_tile_pair &pair, int64_t head) {
-    const bool whole = lh_pair_is_whole(pair), biased = lh_pair_is_biased(spec, pair);
-    return {spec.scale, LH_LOG2_E * lh_scale_of_head(spec, head), lh_kept_scale(spec, pair), whole,
-            biased,     whole && !biased && !(spec.dropout > 0)};
+                                                          const lh_tile_pair &pair, int64_t head,
+                                                          const lh_pair_bias &bias) {
+    const real of_head = LH_LOG2_E * lh_scale_of_head(spec, head);
+    const bool whole = lh_pair_is_whole(pair), plain = whole && bias.one && !(spec.dropout > 0);
+    return {spec.scale, bias.bias, of_head, lh_kept_scale(spec, pair), whole, bias.one, plain};
 }
 
 template <bool value> struct lh_known {
@@ -263,8 +264,8 @@ lh_differentiate(const lh_attention_spec &spec, const lh_slope_terms &terms,
         plain ? ~(uint32_t)0 : lh_kept_parts<LH_STEP_PARTS>(spec, pair, head, cell_of);
     LH_UNROLL
     for (int n = 0; n < LH_STEP_PARTS; ++n)
-        lh_part(scores, n) *= terms.product;
-    if (!plain && terms.biased) {
+        lh_part(scores, n) = lh_part(scores, n) * terms.product + terms.bias;
+    if (!plain && !terms.one) {
         LH_UNROLL
         for (int n = 0; n < LH_STEP_PARTS; ++n)
             lh_part(scores, n) += memory.bias[cell_of(n).query - cell_of(n).key + LH_TILE - 1];

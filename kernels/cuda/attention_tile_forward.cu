@@ -1,5 +1,6 @@
 /* Attention on tensor cores, forward. Where scores have position vectors, q . r comes first, out of
  * vectors that lie where keys and values lie afterwards. */
+#include "kernels/cuda/attention_tile_bias.cuh"
 #include "kernels/cuda/attention_tile_forward.cuh"
 
 /* A block's shared memory. */
@@ -10,16 +11,19 @@ struct forward_memory : lh_forward_memory<width, operand> {
     float product[placed ? LH_TILE_STEPS : 1][placed ? LH_BAND_FLOATS : 1]; /* of each stripe */
 };
 
-/* Scores of the products: of the rows `first` and on of a pair, `bias` by diagonals or NULL. */
+/* Scores of the products: of the rows `first` and on of a pair, `biases` by diagonals unless it
+ * has one bias. */
 __device__ static inline void scale_products(const lh_attention_spec &spec, real head_scale,
-                                             const float *bias, int first, int lane,
-                                             lh_scores &scores) {
+                                             const lh_pair_bias &bias, const float *biases,
+                                             int first, int lane, lh_scores &scores) {
     const real scale = LH_LOG2_E * head_scale, of_product = scale * spec.scale;
+    const real of_all = scale * bias.bias;
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h)
-        lh_each_score(scores, h, [&](int, int, real &score) { score *= of_product; });
-    if (bias == NULL) return;
-    const float *of_lane = bias + first + lh_row_at(lane, 0) - lh_column_at(lane, 0);
+        lh_each_score(scores, h,
+                      [&](int, int, real &score) { score = score * of_product + of_all; });
+    if (bias.one) return;
+    const float *of_lane = biases + first + lh_row_at(lane, 0) - lh_column_at(lane, 0);
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h)
         lh_each_score(scores, h, [&](int c, int part, real &score) {
@@ -59,12 +63,13 @@ __device__ static inline void drop_weights(const lh_attention_spec &spec, const 
 
 template <int width, bool placed, int stripes, typename operand>
 __device__ static inline void attend_pair(const lh_attention_spec &spec, const lh_tile_pair &pair,
-                                          int64_t head, lh_scores (&scores)[stripes],
+                                          int64_t head, const lh_pair_bias &bias,
+                                          lh_scores (&scores)[stripes],
                                           const forward_memory<width, placed, operand> &memory,
                                           lh_warp_rows<width, stripes> *rows) {
-    const float *bias = lh_pair_is_biased(spec, pair) ? memory.bias : NULL;
     const auto read = [&](const lh_stripe &own, lh_scores &products) {
-        scale_products(spec, lh_scale_of_head(spec, head), bias, own.first, own.lane, products);
+        scale_products(spec, lh_scale_of_head(spec, head), bias, memory.bias, own.first, own.lane,
+                       products);
         if (!lh_pair_is_whole(pair)) hide_keys(spec, pair, own.first, own.lane, products);
     };
     const auto drop = [&](const lh_stripe &own, lh_scores &weights) {
@@ -110,6 +115,7 @@ attend_source(const lh_attention_spec &spec, int source, int64_t batch, int64_t 
     const lh_key_source &keys = spec.source[source];
     const int64_t last = lh_min(first + LH_TILE, spec.queries) - 1;
     const lh_span seen = lh_keys_seen(spec, source, first, last);
+    lh_pair_bias bias = {};
     const auto pair_of = [&](int64_t base) {
         return lh_pair_tiles(spec, source, batch, first, spec.queries, base, seen.end);
     };
@@ -120,12 +126,10 @@ attend_source(const lh_attention_spec &spec, int source, int64_t batch, int64_t 
     const auto bring_values = [&](int64_t base) {
         lh_stage_tile<width, threads>(keys.v, batch, head, base, seen.end, spec.head_width,
                                       memory->other + memory->tile);
-        const lh_tile_pair pair = pair_of(base);
-        if (lh_pair_is_biased(spec, pair))
-            lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
+        bias = lh_stage_bias(spec, pair_of(base), head, memory->bias, memory->bucket);
     };
     const auto attend = [&](int64_t base, lh_scores(&scores)[stripes]) {
-        attend_pair<width>(spec, pair_of(base), head, scores, *memory, rows);
+        attend_pair<width>(spec, pair_of(base), head, bias, scores, *memory, rows);
     };
     const bool by_place = placed && !keys.everywhere;
     const auto place = [&](int64_t base, lh_scores(&scores)[stripes]) {

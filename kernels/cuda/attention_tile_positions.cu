@@ -56,10 +56,11 @@ template <int width> struct vector_rows {
  * not. `memory` holds what scores and dout . v they come from; a block's work. */
 template <int width>
 __device__ static inline void spread_pair(const lh_attention_spec &spec, const lh_tile_pair &pair,
-                                          int64_t head, lh_sums (&scores)[LH_TILE_STEPS],
+                                          int64_t head, const lh_pair_bias &bias,
+                                          lh_sums (&scores)[LH_TILE_STEPS],
                                           lh_sums (&slopes)[LH_TILE_STEPS], const lh_warp_place &at,
                                           distance_memory<width> *memory) {
-    const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head);
+    const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head, bias);
     LH_NO_UNROLL
     for (int c = 0; c < LH_TILE_STEPS; ++c) {
         const auto cell_of = [=](int n) -> lh_cell {
@@ -101,9 +102,10 @@ __device__ static inline void add_vectors(const distance_memory<width> &memory,
 
 /* A pair of tiles whose vectors are staged; a block's work. */
 template <int width>
-__device__ static inline void
-visit_tiles(const lh_attention_backward_args &a, const real *delta, const lh_tile_pair &pair,
-            int64_t batch, int64_t head, distance_memory<width> *memory, vector_rows<width> *rows) {
+__device__ static inline void visit_tiles(const lh_attention_backward_args &a, const real *delta,
+                                          const lh_tile_pair &pair, int64_t batch, int64_t head,
+                                          const lh_pair_bias &bias, distance_memory<width> *memory,
+                                          vector_rows<width> *rows) {
     enum { pitch = lh_tile_shape<width>::pitch };
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &keys = spec.source[pair.source];
@@ -131,7 +133,7 @@ visit_tiles(const lh_attention_backward_args &a, const real *delta, const lh_til
     lh_clear_sums(slopes[0]);
     lh_multiply_rows<width>(memory->row[1] + first * pitch, memory->other, slopes);
     __syncthreads();
-    spread_pair<width>(spec, pair, head, scores[0], slopes[0], rows->at, memory);
+    spread_pair<width>(spec, pair, head, bias, scores[0], slopes[0], rows->at, memory);
     __syncthreads();
     add_vectors<width>(*memory, rows);
 }
@@ -155,14 +157,15 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
                                    lh_chunk_count(keys.count, LH_TILE) + apart);
         lh_clear_sums(rows.sums[0]);
         lh_clear_sums(rows.sums[1]);
+        lh_pair_bias bias = {};
         for (int64_t tile = begin; tile < end; ++tile) {
             const lh_tile_pair pair = lh_pair_tiles(spec, s, batch, tile * LH_TILE, spec.queries,
                                                     (tile - apart) * LH_TILE, keys.count);
             if (tile == begin) {
                 lh_stage_positions<width>(spec, pair, head, memory->vectors);
-                lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
+                bias = lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
             }
-            visit_tiles<width>(a, delta, pair, batch, head, memory, &rows);
+            visit_tiles<width>(a, delta, pair, batch, head, bias, memory, &rows);
         }
         __syncthreads();
         LH_UNROLL

@@ -80,6 +80,27 @@ static const attention_shape masked[] = {
     {"masked, one query", 2, 2, 1, 8, 0, LH_FAR, 0, 0, 1, {{9, -8, false, false}}}};
 enum { MASKED = 2 * sizeof masked / sizeof *masked }; /* with dropout and without */
 
+/* Biased attention over tiles that stand so far apart, on either side, that all their distances
+ * have one bucket; at the edge of a window some of these are not seen. */
+static const attention_shape apart[] = {
+    {"tiles apart, all see all", 1, 2, 200, 16, -LH_FAR, LH_FAR, 0, 0, 1, {{230, 0, false, false}}},
+    {"tiles apart, window and states",
+     1,
+     1,
+     200,
+     80,
+     0,
+     150,
+     0,
+     0,
+     2,
+     {{9, 0, true, false}, {200, 0, false, false}}}};
+enum { APART = 2 * sizeof apart / sizeof *apart }; /* with head scales and without */
+
+static attention_flags apart_flags(lh_precision precision, size_t i) {
+    return (attention_flags){.bias = true, .head_scale = i % 2 == 1, .precision = precision};
+}
+
 static attention_flags masked_flags(lh_precision precision, size_t i) {
     return (attention_flags){
         .bias = true, .masks = true, .dropout = i % 2 == 1, .precision = precision};
@@ -136,10 +157,16 @@ void cases_attention_forward(suite *s) {
     forward(s, &causal, flags_in(LH_PRECISION_BF16, 0), false, true);
     for (size_t i = 0; i < MASKED; i++)
         forward(s, &masked[i / 2], masked_flags(LH_PRECISION_BF16, i), false, false);
+    for (size_t i = 0; i < APART; i++)
+        forward(s, &apart[i / 2], apart_flags(LH_PRECISION_BF16, i), false, false);
     if (s->dtype != LH_REAL) return;
     for (size_t i = 0; i < MASKED; i++) {
         forward(s, &masked[i / 2], masked_flags(LH_PRECISION_F32, i), false, false);
         forward(s, &masked[i / 2], masked_flags(LH_PRECISION_TF32, i), false, false);
+    }
+    for (size_t i = 0; i < APART; i++) {
+        forward(s, &apart[i / 2], apart_flags(LH_PRECISION_F32, i), false, false);
+        forward(s, &apart[i / 2], apart_flags(LH_PRECISION_TF32, i), false, false);
     }
     forward(s, &causal, flags_in(LH_PRECISION_TF32, 0), true, false);
     forward(s, &causal, flags_in(LH_PRECISION_TF32, 0), false, true);
@@ -313,6 +340,12 @@ void cases_attention_backward(suite *s) {
         if (s->dtype != LH_REAL) continue;
         backward(s, &masked[i / 2], masked_flags(LH_PRECISION_F32, i), &all);
         backward(s, &masked[i / 2], masked_flags(LH_PRECISION_TF32, i), &all);
+    }
+    for (size_t i = 0; i < APART; i++) {
+        backward(s, &apart[i / 2], apart_flags(LH_PRECISION_BF16, i), &all);
+        if (s->dtype != LH_REAL) continue;
+        backward(s, &apart[i / 2], apart_flags(LH_PRECISION_F32, i), &all);
+        backward(s, &apart[i / 2], apart_flags(LH_PRECISION_TF32, i), &all);
     }
     for (size_t i = 0; i < sizeof misshapen / sizeof *misshapen; i++)
         CASE_REFUSED(s, LH_ESHAPE, lh_attention_backward_args, .spec = misshapen[i]);

@@ -53,15 +53,25 @@ return {
     { "        lh_await_copies();\n        __syncthreads();\n        if (ahead", "        __syncthreads();\n        if (ahead", "values are not waited for" },
   },
   {
+    file = "kernels/cuda/attention_tile_bias.cuh", tests = "sim:attention_forward",
+    { "one = one && lh_bucket_at(spec, pair, x) == bucket;", "one = true;", "the first diagonal's bias is that of all" },
+  },
+  {
     file = "kernels/cuda/attention_tile.cuh", tests = "sim:attention_forward",
     { "pair.keys == LH_TILE && ", "", "the keys that a tile lacks are seen" },
     { "rows + s * LH_STEP * pitch + d", "rows + d", "the stripes of a warp are one" },
     { "begin + n * step < count);", "begin + n * step <= count);", "a row more than there are" },
   },
   {
+    file = "kernels/cuda/attention_tile_backward.cu", tests = "sim:attention_backward",
+    { "if (rows->bucket == bucket) return;", "if (bucket >= 0) return;", "the gradient of a bucket goes to none" },
+    { "diagonal + LH_STEP - 1 - half * LH_STEP", "diagonal + LH_STEP - 1 - half", "diagonals below are those above" },
+    { "memory->bucket + rows->at.first, bias_sums", "memory->bucket, bias_sums", "all warps have the first one's diagonals" },
+  },
+  {
     file = "kernels/cuda/attention_tile_backward.cuh", tests = "sim:attention_backward",
-    { "whole && !biased && !(spec.dropout > 0)", "whole && !biased", "dropout is not seen backward" },
-    { "whole && !biased && !(spec.dropout > 0)", "whole && !(spec.dropout > 0)", "a bias is not seen backward" },
+    { "whole && bias.one && !(spec.dropout > 0)", "whole && bias.one", "dropout is not seen backward" },
+    { "whole && bias.one && !(spec.dropout > 0)", "whole && !(spec.dropout > 0)", "biases are not seen backward" },
     { "place.warp * stripes * LH_STEP", "place.warp * LH_STEP", "warps share a stripe" },
   },
   {
