@@ -334,7 +334,7 @@ gradients.list: $(call programs_of,$(gradient_sources)) $(conformance)
 	$(call write_list,$(call programs_of,$(gradient_sources)) \
 	    $(if $(conformance),'$(conformance) --mode grad'))
 # Of the programs of the other list those that ask every device there is.
-of_every_device := $(B)/tests/harness/ops/test_shared
+of_every_device := $(addprefix $(B)/tests/harness/ops/test_,loss shared)
 # The CUDA sources on the simulator (CUDA=sim), kernel by kernel.
 kernels = $(or $(shell $(conformance) --list),$(error $(conformance) lists no kernel))
 sim.list: $(conformance) $(simulator_tests) $(of_every_device) $(program)

@@ -4,9 +4,14 @@
 
 /* What one fused head and loss works on. Rows are tokens. In bf16 what products read is rounded
  * once: the table and the hidden states before the chunks, the logits' gradient as it is written.
- * Logits are f32 in any case, since a loss is a small difference of them. */
+ * Logits are f32 in any case, since a loss is a small difference of them.
+ *
+ * On a GPU rows of logits begin where tensor cores have fast products, whatever the vocabulary, and
+ * in bf16 the products of the gradients go over what lies behind a row, too: zeros by zeros. */
 typedef struct head_loss {
     int64_t rows, width, vocabulary, chunk;
+    int64_t leading; /* elements from row to row of a chunk's logits */
+    int64_t entries; /* that products go over: the vocabulary, or all that lead to the next row */
     double scale;
     bool differentiate;
     const lh_tensor *hidden, *weight, *bias, *target, *weights, *gradient_scale;
@@ -20,11 +25,13 @@ typedef struct head_loss {
  * are to fill it and to stay well below its memory. */
 enum { CHUNK_ELEMENTS = 1 << 18, CHUNK_ELEMENTS_GPU = 1 << 26, CHUNK_LEAST = 64 };
 
+enum { GRAIN_GPU = 64 /* logits that a row is a multiple of there */ };
+
 static lh_status chunk_logits(lh_pool *pool, const head_loss *h, int64_t first, int64_t rows) {
     const lh_matmul_args args = {
         .batch = 1,
         .m = rows,
-        .n = h->vocabulary,
+        .n = h->bias == NULL ? h->entries : h->vocabulary,
         .k = h->width,
         .transpose_b = true,
         .alpha = 1,
@@ -33,7 +40,7 @@ static lh_status chunk_logits(lh_pool *pool, const head_loss *h, int64_t first, 
         .b = lh_tensor_activation(h->read_weight),
         .b_leading = h->width,
         .c = lh_tensor_activation(h->logits),
-        .c_leading = h->vocabulary,
+        .c_leading = h->leading,
         .bias = h->bias != NULL ? lh_tensor_real(h->bias) : NULL};
     return lh_run_matmul(pool, &args);
 }
@@ -42,6 +49,7 @@ static lh_status chunk_loss(lh_pool *pool, const head_loss *h, int64_t first, in
     const lh_cross_entropy_args args = {
         .rows = rows,
         .vocabulary = h->vocabulary,
+        .leading = h->leading,
         .scale = (real)h->scale,
         .x = lh_tensor_real(h->logits),
         .target = lh_tensor_integer(h->target) + first,
@@ -62,10 +70,10 @@ static lh_status chunk_gradients(lh_pool *pool, const head_loss *h, int64_t firs
         .batch = 1,
         .m = rows,
         .n = h->width,
-        .k = h->vocabulary,
+        .k = h->entries,
         .alpha = 1,
         .a = dlogits,
-        .a_leading = h->vocabulary,
+        .a_leading = h->leading,
         .b = lh_tensor_activation(h->read_weight),
         .b_leading = h->width,
         .c = lh_act_from(lh_tensor_activation(h->dhidden), first * h->width),
@@ -73,13 +81,13 @@ static lh_status chunk_gradients(lh_pool *pool, const head_loss *h, int64_t firs
     LH_TRY(lh_run_matmul(pool, &dhidden));
     const lh_matmul_args dweight = {
         .batch = 1,
-        .m = h->vocabulary,
+        .m = h->entries,
         .n = h->width,
         .k = rows,
         .transpose_a = true,
         .alpha = 1,
         .a = dlogits,
-        .a_leading = h->vocabulary,
+        .a_leading = h->leading,
         .b = lh_act_from(lh_tensor_activation(h->read_hidden), first * h->width),
         .b_leading = h->width,
         .c = lh_tensor_activation(h->dweight),
@@ -90,7 +98,7 @@ static lh_status chunk_gradients(lh_pool *pool, const head_loss *h, int64_t firs
     const lh_reduce_args dbias = {.op = LH_REDUCE_SUM,
                                   .outer = 1,
                                   .axis = rows,
-                                  .inner = h->vocabulary,
+                                  .inner = h->leading,
                                   .alpha = 1,
                                   .x = dlogits,
                                   .y = lh_tensor_real(h->dbias),
@@ -134,7 +142,8 @@ static lh_status fill_sums(lh_tape *tape, const head_loss *h, lh_loss_sums *sums
     return h->weights != NULL ? total(tape, h->weights, &sums->weight) : LH_OK;
 }
 
-/* The gradients are ready; the loss' own gradient multiplies them. */
+/* The gradients are ready; the loss' own gradient multiplies them. Those of the table and the bias
+ * may have zeros behind them. */
 static lh_status loss_backward(lh_tape *tape, lh_node *node) {
     const real *dloss = lh_gradient_read_real(node->output[0]);
     for (int i = 0; i < node->input_count; ++i) {
@@ -158,20 +167,47 @@ static lh_tensor *scalar(lh_tape *tape, double value) {
     return tensor;
 }
 
+/* Whether products read bf16. */
+static bool rounds(const lh_tape *tape) {
+    return lh_pool_precision(lh_tape_pool(tape)) == LH_PRECISION_BF16;
+}
+
 /* A tensor's values in bf16, apart from its gradient. */
 static const lh_tensor *rounded(lh_tape *tape, const lh_tensor *x) {
     return lh_convert(tape, lh_tape_own(tape, lh_tensor_detached(x)), LH_BF16);
 }
 
+/* The table in bf16, and zeros for the entries that it lacks. */
+static const lh_tensor *rounded_table(lh_tape *tape, const head_loss *h) {
+    const int64_t shape[] = {h->entries, h->width}, count = h->vocabulary * h->width;
+    if (h->entries == h->vocabulary) return rounded(tape, h->weight);
+    const lh_tensor *none = scalar(tape, 0);
+    lh_tensor *table = lh_tape_new(tape, LH_BF16, 2, shape);
+    if (none == NULL || table == NULL) return NULL;
+    const lh_copy_args entries = {.rank = 1,
+                                  .shape = {count},
+                                  .x = lh_tensor_activation(h->weight),
+                                  .x_stride = {1},
+                                  .y = lh_tensor_activation(table),
+                                  .y_stride = {1}};
+    const lh_copy_args rest = {.rank = 1,
+                               .shape = {h->entries * h->width - count},
+                               .x = lh_tensor_activation(none),
+                               .y = lh_act_from(lh_tensor_activation(table), count),
+                               .y_stride = {1}};
+    if (LH_RUN(lh_tape_pool(tape), copy, &entries) != LH_OK) return NULL;
+    return LH_RUN(lh_tape_pool(tape), copy, &rest) == LH_OK ? table : NULL;
+}
+
 /* Makes the buffers that h needs; `given` are the hidden states in the dtype that they came in.
  * False after a failure. */
 static bool allocate(lh_tape *tape, head_loss *h, const lh_tensor *given, double gradient_scale) {
-    const bool rounds = lh_pool_precision(lh_tape_pool(tape)) == LH_PRECISION_BF16;
-    const int64_t logits[] = {h->chunk, h->vocabulary}, rows[] = {h->rows};
-    h->read_hidden = rounds ? rounded(tape, given) : h->hidden;
-    h->read_weight = rounds ? rounded(tape, h->weight) : h->weight;
+    const int64_t logits[] = {h->chunk, h->leading}, rows[] = {h->rows};
+    const int64_t table[] = {h->entries, h->width}, bias[] = {h->leading};
+    h->read_hidden = rounds(tape) ? rounded(tape, given) : h->hidden;
+    h->read_weight = rounds(tape) ? rounded_table(tape, h) : h->weight;
     h->logits = h->dlogits = lh_tape_new(tape, LH_REAL, 2, logits);
-    if (rounds && h->differentiate) h->dlogits = lh_tape_new(tape, LH_BF16, 2, logits);
+    if (rounds(tape) && h->differentiate) h->dlogits = lh_tape_new(tape, LH_BF16, 2, logits);
     if (h->read_hidden == NULL || h->read_weight == NULL || h->dlogits == NULL) return false;
     h->loss = lh_tape_new(tape, LH_REAL, 1, rows);
     h->correct = lh_tape_new(tape, LH_REAL, 1, rows);
@@ -181,8 +217,8 @@ static bool allocate(lh_tape *tape, head_loss *h, const lh_tensor *given, double
     }
     if (!h->differentiate) return true;
     h->dhidden = lh_tape_new_like(tape, h->hidden);
-    h->dweight = lh_tape_new_like(tape, h->weight);
-    if (h->bias != NULL) h->dbias = lh_tape_new_like(tape, h->bias);
+    h->dweight = lh_tape_new(tape, LH_REAL, 2, table);
+    if (h->bias != NULL) h->dbias = lh_tape_new(tape, LH_REAL, 1, bias);
     return h->dhidden != NULL && h->dweight != NULL && (h->bias == NULL || h->dbias != NULL);
 }
 
@@ -199,6 +235,11 @@ static int64_t chosen_chunk(const lh_tape *tape, int64_t chunk, int64_t rows, in
     int64_t chosen = chunk > 0 ? chunk : elements / lh_max(1, vocabulary);
     if (chunk <= 0 && chosen < CHUNK_LEAST) chosen = CHUNK_LEAST;
     return lh_min(chosen, lh_max(1, rows));
+}
+
+static int64_t leading_of(const lh_tape *tape, int64_t vocabulary) {
+    const bool on_cpu = lh_tape_device(tape)->kind == LH_CPU;
+    return on_cpu ? vocabulary : lh_chunk_count(vocabulary, GRAIN_GPU) * GRAIN_GPU;
 }
 
 /* loss = gradient_scale * sum of the rows' losses, and its node. */
@@ -244,6 +285,8 @@ lh_tensor *lh_linear_cross_entropy(lh_tape *tape, const lh_cross_entropy *head, 
                           lh_shape_text(head->target));
     }
     h.chunk = chosen_chunk(tape, head->chunk, h.rows, h.vocabulary);
+    h.leading = leading_of(tape, h.vocabulary);
+    h.entries = rounds(tape) ? h.leading : h.vocabulary;
     const lh_scope scope = lh_scope_open(tape);
     lh_tensor *loss = NULL;
     if (allocate(tape, &h, given, head->gradient_scale) && run_chunks(tape, &h) == LH_OK &&

@@ -12,7 +12,8 @@ lh_cost lh_cost_cross_entropy(const lh_cross_entropy_args *args) {
                             lh_cost_reals(args->weight, rows),
                     .written = rows * LH_COST_REAL + lh_cost_reals(args->correct, rows)};
     lh_cost_launch(&cost, args->rows);
-    const bool halved = args->dx.dtype == LH_BF16;
-    if (args->gradient) cost.written += halved ? bytes / 2 : bytes;
+    if (args->gradient)
+        cost.written += rows * (double)args->leading *
+                        (args->dx.dtype == LH_BF16 ? LH_COST_REAL / 2 : LH_COST_REAL);
     return cost;
 }

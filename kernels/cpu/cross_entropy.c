@@ -18,7 +18,14 @@ static void clear_row(const lh_cross_entropy_args *args, int64_t r) {
     args->loss[r] = 0;
     if (args->correct != NULL) args->correct[r] = 0;
     for (int64_t v = 0; v < args->vocabulary && args->gradient; ++v)
-        lh_store(dx.dtype, dx.data, r * args->vocabulary + v, 0);
+        lh_store(dx.dtype, dx.data, r * args->leading + v, 0);
+}
+
+/* Zeros behind a row's gradient. */
+static void clear_padding(const lh_cross_entropy_args *args, int64_t r) {
+    const lh_act dx = gradient_of(args);
+    for (int64_t v = args->vocabulary; v < args->leading && args->gradient; ++v)
+        lh_store(dx.dtype, dx.data, r * args->leading + v, 0);
 }
 
 /* Whether no earlier logit reaches the target's, which is the largest. */
@@ -53,8 +60,8 @@ LH_SPECIALIZED void put_powers(lh_dtype dtype, int64_t vocabulary, const real *x
 static void put_gradient(const lh_cross_entropy_args *args, int64_t r, real most, real outer,
                          double sum) {
     const int64_t vocabulary = args->vocabulary, target = args->target[r];
-    const real *x = args->x + r * vocabulary, factor = (real)((double)outer / sum);
-    const lh_act dx = {lh_at(args->dx, r * vocabulary), args->dx.dtype};
+    const real *x = args->x + r * args->leading, factor = (real)((double)outer / sum);
+    const lh_act dx = {lh_at(args->dx, r * args->leading), args->dx.dtype};
     real share = 0;
     if (dx.dtype == LH_BF16)
         put_powers(LH_BF16, vocabulary, x, args->scale, most, factor, dx.data);
@@ -66,7 +73,7 @@ static void put_gradient(const lh_cross_entropy_args *args, int64_t r, real most
 
 static void row(const lh_cross_entropy_args *args, int64_t r, real weight, real gradient_scale) {
     const int64_t vocabulary = args->vocabulary, target = args->target[r];
-    real *x = args->x + r * vocabulary;
+    real *x = args->x + r * args->leading;
     const real scale = args->scale, hit = x[target], largest = lh_row_max(vocabulary, x);
     const real most = peak(vocabulary, x, scale, largest);
     if (args->correct != NULL) args->correct[r] = hit == largest && is_first(x, target) ? 1 : 0;
@@ -107,6 +114,7 @@ lh_status lh_cpu_cross_entropy(const lh_launch *launch, const lh_cross_entropy_a
             } else {
                 clear_row(args, r);
             }
+            clear_padding(args, r);
         }
     }
     return atomic_load(&invalid) ? LH_EOPTION : LH_OK;

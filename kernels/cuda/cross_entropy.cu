@@ -37,16 +37,24 @@ __device__ static inline real row_least(const real *x, int64_t count, int lane) 
 template <typename element>
 __device__ static inline void clear_row(const lh_cross_entropy_args &a, int64_t row, int lane) {
     for (int64_t v = lane; v < a.vocabulary && a.gradient; v += LH_WARP)
-        lh_store(lh_elements<element>(a.dx) + row * a.vocabulary + v, LH_SET, 0);
+        lh_store(lh_elements<element>(a.dx) + row * a.leading + v, LH_SET, 0);
     if (lane != 0) return;
     a.loss[row] = 0;
     if (a.correct != NULL) a.correct[row] = 0;
 }
 
+/* Zeros behind a row's gradient, by so many threads. */
+template <typename element>
+__device__ static inline void clear_padding(const lh_cross_entropy_args &a, int64_t row, int thread,
+                                            int threads) {
+    for (int64_t v = a.vocabulary + thread; v < a.leading && a.gradient; v += threads)
+        lh_store(lh_elements<element>(a.dx) + row * a.leading + v, LH_SET, 0);
+}
+
 template <typename element>
 __device__ static inline void score_row(const lh_cross_entropy_args &a, int64_t row, int lane,
                                         real weight) {
-    const real *x = a.x + row * a.vocabulary;
+    const real *x = a.x + row * a.leading;
     real sum = 0;
     const int64_t target = a.target[row];
     const peak best = row_peak(x, a.vocabulary, lane);
@@ -64,7 +72,7 @@ __device__ static inline void score_row(const lh_cross_entropy_args &a, int64_t 
     if (!a.gradient) return;
     const real factor = weight * a.scale * (a.gradient_scale != NULL ? *a.gradient_scale : 1);
     for (int64_t v = lane; v < a.vocabulary; v += LH_WARP)
-        lh_store(lh_elements<element>(a.dx) + row * a.vocabulary + v, LH_SET,
+        lh_store(lh_elements<element>(a.dx) + row * a.leading + v, LH_SET,
                  factor * (expf(a.scale * (x[v] - most)) / sum - (v == target ? 1 : 0)));
 }
 
@@ -137,9 +145,10 @@ __global__ void __launch_bounds__(LH_THREADS)
         const real weight = a.weight != NULL ? a.weight[row] : 1;
         const int64_t target = a.target[row];
         const bool valid = weight == 0 || (target >= 0 && target < a.vocabulary);
-        const real *x = a.x + row * a.vocabulary;
+        const real *x = a.x + row * a.leading;
         part own = {-INFINITY, 0, a.vocabulary};
         if (!valid && threadIdx.x == 0) lh_raise(fault, LH_KERNEL_cross_entropy);
+        clear_padding<element>(a, row, (int)threadIdx.x, LH_THREADS);
         if (weight == 0 || !valid) {
             if (threadIdx.x < LH_WARP) clear_row<element>(a, row, (int)threadIdx.x);
             continue;
@@ -154,7 +163,7 @@ __global__ void __launch_bounds__(LH_THREADS)
         }
         __syncthreads();
         const real factor = weight * a.scale * (a.gradient_scale != NULL ? *a.gradient_scale : 1);
-        element *dx = lh_elements<element>(a.dx) + row * a.vocabulary;
+        element *dx = lh_elements<element>(a.dx) + row * a.leading;
         if (a.gradient) write_gradient(a, x, target, factor, all, dx);
     }
 }
@@ -169,6 +178,7 @@ static lh_status score(const lh_launch *launch, const lh_cross_entropy_args &a) 
         const real weight = a.weight != NULL ? a.weight[row] : 1;
         const bool valid = weight == 0 || (a.target[row] >= 0 && a.target[row] < a.vocabulary);
         if (!valid && lane == 0) lh_raise(fault, LH_KERNEL_cross_entropy);
+        clear_padding<element>(a, row, lane, LH_WARP);
         if (weight == 0 || !valid) {
             clear_row<element>(a, row, lane);
         } else {

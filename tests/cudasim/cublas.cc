@@ -1,6 +1,7 @@
 /* The calls of cuBLAS that the kernels make, as plain loops on the host. */
 #include "tests/cudasim/include/cublas_v2.h"
 
+#include "tests/cudasim/cudasim.h"
 #include "tests/cudasim/include/cuda_bf16.h"
 #include "tests/cudasim/simulator.h"
 
@@ -82,6 +83,21 @@ static void round_product(__nv_bfloat16 *c, int leading, int m, int n, bool keep
         *place(i) = __float2bfloat16_rn(sums[i]);
 }
 
+static long unaligned;
+
+long cudasim_unaligned_operands(void) {
+    return unaligned;
+}
+
+/* Of rows with so many elements, `leading` apart, and matrices `step` apart. */
+static void count_unaligned(const void *data, cudaDataType_t type, int elements, int leading,
+                            long long step) {
+    enum { grain = 16 / sizeof(__nv_bfloat16) };
+    if (type != CUDA_R_16BF) return;
+    unaligned += (uintptr_t)data % 16 != 0 || elements % grain != 0 || leading % grain != 0 ||
+                 step % grain != 0;
+}
+
 static const void *matrix_at(const void *data, cudaDataType_t type, long long offset) {
     const size_t size = type == CUDA_R_16BF ? sizeof(__nv_bfloat16) : sizeof(float);
     return static_cast<const char *>(data) + offset * (long long)size;
@@ -103,6 +119,8 @@ static cublasStatus_t multiply_all(const void *what, cublasHandle_t handle,
         return CUBLAS_STATUS_INVALID_VALUE;
     const float by = *static_cast<const float *>(alpha), keeps = *static_cast<const float *>(beta);
     count_launch();
+    count_unaligned(a, a_type, ta ? k : m, a_leading, a_step);
+    count_unaligned(b, b_type, tb ? n : k, b_leading, b_step);
     const auto run = [=] {
         const device_scope scope;
         const bool in_tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;

@@ -25,6 +25,10 @@ void cudasim_set_devices(int count);
 /* Bytes of device memory, 1 GiB at first; an allocation beyond them fails. */
 void cudasim_set_memory(size_t bytes);
 
+/* Operands in bf16, of products of cuBLAS so far, whose rows do not begin and end at multiples of
+ * 16 bytes: for these it has no fast kernel. */
+long cudasim_unaligned_operands(void);
+
 /* Kernels that were launched, or captured, so far; a product of cuBLAS is one. */
 long cudasim_launches(void);
 

@@ -40,8 +40,12 @@ TEST(what_adds_reads_its_result) {
 }
 
 TEST(a_long_row_of_logits_is_read_twice) {
-    lh_cross_entropy_args args = {
-        .rows = 3, .vocabulary = 4096, .x = memory, .gradient = true, .loss = memory};
+    lh_cross_entropy_args args = {.rows = 3,
+                                  .vocabulary = 4096,
+                                  .leading = 4096,
+                                  .x = memory,
+                                  .gradient = true,
+                                  .loss = memory};
     CHECK_NEAR(lh_cost_cross_entropy(&args).read, 3 * (2 * 4096 * 4 + 4), 0);
     CHECK_NEAR(lh_cost_cross_entropy(&args).written, 3 * (4096 * 4 + 4), 0);
     args.vocabulary = 100;

@@ -3,22 +3,26 @@
 #include "tests/kernels/conformance.h"
 
 typedef struct shape {
-    int64_t rows, vocabulary;
+    int64_t rows, vocabulary, padding; /* elements behind a row */
     bool gradient, weighted, scaled, correct, beside;
 } shape;
 
 static void open_rows(suite *s, lh_cross_entropy_args *args, const shape *w, const char *what) {
-    *args = (lh_cross_entropy_args){
-        .rows = w->rows, .vocabulary = w->vocabulary, .scale = LH_R(0.8), .gradient = w->gradient};
-    case_open(
-        s, args, sizeof *args,
-        "%" PRId64 " x %" PRId64 ", gradient %d, weighted %d, scaled %d, correct %d, beside %d%s",
-        w->rows, w->vocabulary, w->gradient, w->weighted, w->scaled, w->correct, w->beside, what);
+    *args = (lh_cross_entropy_args){.rows = w->rows,
+                                    .vocabulary = w->vocabulary,
+                                    .leading = w->vocabulary + w->padding,
+                                    .scale = LH_R(0.8),
+                                    .gradient = w->gradient};
+    case_open(s, args, sizeof *args,
+              "%" PRId64 " x %" PRId64 " and %" PRId64
+              ", gradient %d, weighted %d, scaled %d, correct %d, beside %d%s",
+              w->rows, w->vocabulary, w->padding, w->gradient, w->weighted, w->scaled, w->correct,
+              w->beside, what);
 }
 
 /* In bf16 a gradient lies beside the logits. */
 static real *add_logits(suite *s, lh_cross_entropy_args *args, bool beside) {
-    const int64_t count = args->rows * args->vocabulary;
+    const int64_t count = args->rows * args->leading;
     const bool in_place = args->gradient && !beside;
     real *x = in_place ? case_in_out(s, "x", &args->x, count) : case_in(s, "x", &args->x, count);
     if (args->gradient && beside) {
@@ -32,7 +36,7 @@ static real *add_logits(suite *s, lh_cross_entropy_args *args, bool beside) {
 static void add_outputs(suite *s, lh_cross_entropy_args *args, const shape *w) {
     case_out(s, "loss", &args->loss, w->rows, LH_SET);
     case_scale(s, &args->loss,
-               fabs((double)args->scale) * largest(args->x, w->rows * w->vocabulary));
+               fabs((double)args->scale) * largest(args->x, w->rows * args->leading));
     if (w->correct) case_out(s, "correct", &args->correct, w->rows, LH_SET);
     case_flops(s, 5.0 * (double)(w->rows * w->vocabulary));
 }
@@ -44,7 +48,7 @@ static void check(suite *s, const shape *w) {
     real *x = add_logits(s, &args, w->beside || s->dtype == LH_BF16);
     int32_t *target = case_in_i32(s, "target", &args.target, w->rows, w->vocabulary);
     for (int64_t r = 0; r < w->rows; r += 2)
-        x[r * w->vocabulary + target[r]] = 12;
+        x[r * args.leading + target[r]] = 12;
     if (w->weighted) {
         real *weight = case_in(s, "weight", &args.weight, w->rows);
         for (int64_t r = 0; r < w->rows; r++) {
@@ -111,8 +115,19 @@ void cases_cross_entropy(suite *s) {
                                       {5, 257}, {65, 16}, {3, 1021}, {4, 5003}, {257, 67}};
     for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
         for (int row = 0; row < SUITE_FLAG_ROWS; row++)
-            check(s, &(shape){boxes[i].rows, boxes[i].width, suite_flag(row, 0), suite_flag(row, 1),
-                              suite_flag(row, 2), suite_flag(row, 3), suite_flag(row, 4)});
+            check(s,
+                  &(shape){boxes[i].rows, boxes[i].width, 0, suite_flag(row, 0), suite_flag(row, 1),
+                           suite_flag(row, 2), suite_flag(row, 3), suite_flag(row, 4)});
+    /* what lies between rows */
+    static const suite_box padded[] = {{3, 7}, {5, 64}, {4, 2305}};
+    for (size_t i = 0; i < sizeof padded / sizeof *padded; i++)
+        for (int row = 0; row < SUITE_FLAG_ROWS; row++)
+            check(s, &(shape){.rows = padded[i].rows,
+                              .vocabulary = padded[i].width,
+                              .padding = 1 + 3 * row,
+                              .gradient = suite_flag(row, 0),
+                              .weighted = suite_flag(row, 1),
+                              .beside = suite_flag(row, 4)});
     /* short rows, and such as a GPU takes by blocks */
     static const int64_t vocabularies[] = {33, 2305};
     for (size_t i = 0; i < sizeof vocabularies / sizeof *vocabularies; i++) {
@@ -126,6 +141,7 @@ void cases_cross_entropy(suite *s) {
     }
     CASE_REFUSED(s, LH_ESHAPE, lh_cross_entropy_args, .rows = -1);
     CASE_REFUSED(s, LH_ESHAPE, lh_cross_entropy_args, .vocabulary = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_cross_entropy_args, .vocabulary = 3, .leading = 2);
     CASE_REFUSED(s, LH_EOPTION, lh_cross_entropy_args, .dx = {.dtype = LH_I32});
 }
 
@@ -158,6 +174,7 @@ void gradients_cross_entropy(suite *s) {
     const int32_t target[ROWS] = {3, 0, -1, 8};
     lh_cross_entropy_args args = {.rows = ROWS,
                                   .vocabulary = WORDS,
+                                  .leading = WORDS,
                                   .scale = LH_R(0.8),
                                   .x = x,
                                   .target = target,

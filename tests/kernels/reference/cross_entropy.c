@@ -29,8 +29,10 @@ void REFERENCE(cross_entropy)(const void *arguments) {
     number *loss = (void *)args->loss, *correct = (void *)args->correct;
     for (int64_t r = 0; r < args->rows; r++) {
         const number weight = weights == NULL ? 1 : weights[r];
-        number *x = (number *)(void *)args->x + r * args->vocabulary;
-        number *dx = args->dx.data != NULL ? (number *)args->dx.data + r * args->vocabulary : x;
+        number *x = (number *)(void *)args->x + r * args->leading;
+        number *dx = args->dx.data != NULL ? (number *)args->dx.data + r * args->leading : x;
+        for (int64_t v = args->vocabulary; v < args->leading && args->gradient; v++)
+            dx[v] = 0;
         const bool valid = args->target[r] >= 0 && args->target[r] < args->vocabulary;
         if (weight != 0 && valid) {
             cross_entropy_row(args, r, weight, x, dx);
