@@ -34,6 +34,14 @@ t.test("heads and dilations of every cell", function()
   t.equal(seen.rsa_dilation, 44) -- four cells have no dilated heads
 end)
 
+t.test("rows that are only timed read few windows at every scale, at `small` those of kept runs", function()
+  for _, scale in ipairs(scales) do
+    for _, row in ipairs(script.load("experiments/rsa/figure7.lua", { scale = scale }).rows) do
+      t.equal(row.task:option "evaluate_windows", scale == "smoke" and 16 or 1024)
+    end
+  end
+end)
+
 -- A memory needs windows that move on by no more than they observe, at every horizon.
 t.test("XL forecasts every horizon at every scale", function()
   for _, scale in ipairs(scales) do
