@@ -158,7 +158,8 @@ local function unfinished(self, cells)
     local label = metrics.is_by_seed(cell.metric) and self:label(cell)
     local group = label and self.results(cell.experiment):group(label, cell.dataset)
     if group and #group.done > 0 and #group.reasons > 0 then
-      return ("%s, %s: %s"):format(label, cell.dataset, table.concat(group.reasons, "; "))
+      local place = cell.dataset == "" and label or ("%s, %s"):format(label, cell.dataset)
+      return ("%s: %s"):format(place, table.concat(group.reasons, "; "))
     end
   end
 end

@@ -72,13 +72,13 @@ local function column_of(experiment, options, paper, results, metric, dataset)
   return { metric = metric, dataset = dataset, paper = shared and "" or name, averaged = {} }
 end
 
--- A cost has one column; a quality one per dataset, and so has what a model is made of where it is
--- not the same for all.
+-- A cost has one column, whose dataset is nil; a quality one per dataset, and so has what a model is made
+-- of where it is not the same for all. The dataset "" is one as any: that of tasks without a name.
 local function columns_of(experiment, options, paper, results)
   local columns, datasets = {}, summary.datasets(results:shown(experiment.rows))
   for _, metric in ipairs(options.columns) do
     if serves_all(experiment, results, metric) then
-      columns[#columns + 1] = { metric = metric, dataset = "", paper = "",
+      columns[#columns + 1] = { metric = metric, paper = "",
         averaged = averaged_over(experiment, results, metric) }
     else
       for _, dataset in ipairs(datasets) do
@@ -125,7 +125,7 @@ end
 local function name_on(names, paper, label, column)
   local known = names[label]
   if not known then return { paper = label, model = paper.slug[label] } end
-  return column.dataset ~= "" and known.on[column.dataset] or known.all
+  return column.dataset and known.on[column.dataset] or known.all
 end
 
 -- Rows that only the paper has stand in a table of all rows.
@@ -151,7 +151,7 @@ end
 
 -- The status of a cost is that of the first dataset where something is amiss. Then why.
 local function status_of(results, label, column)
-  if column.dataset ~= "" then return results:status(label, column.dataset) end
+  if column.dataset then return results:status(label, column.dataset) end
   local status, why = "missing", nil
   for _, dataset in ipairs(results.datasets) do
     local own, reason = results:status(label, dataset)
@@ -165,7 +165,7 @@ end
 -- busy = whether those of a busy machine are shown for them } ...; then whether some are shown.
 local function reasons_of(results, label, column)
   local list, by_reason, any_busy = {}, {}, false
-  for _, dataset in ipairs(column.dataset ~= "" and { column.dataset } or results.datasets) do
+  for _, dataset in ipairs(column.dataset and { column.dataset } or results.datasets) do
     local reason, busy = results:reason(label, column.metric, dataset)
     local known = by_reason[reason]
     if reason and not known then
@@ -175,7 +175,7 @@ local function reasons_of(results, label, column)
     if known then table.insert(known.datasets, dataset) end
     any_busy = any_busy or busy == true
   end
-  for _, known in ipairs(column.dataset == "" and #results.datasets > 1 and list or {}) do
+  for _, known in ipairs(not column.dataset and #results.datasets > 1 and list or {}) do
     known.text = ("%s (%s)"):format(known.text, table.concat(known.datasets, ", "))
   end
   return list, any_busy
@@ -203,7 +203,7 @@ end
 -- The measured value is the mean over seeds or, with `select = "best_valid"`, a quality's at the
 -- seed with the best validation result, where runs kept that; mean and spread are kept beside it.
 local function cell_of(results, paper, label, name, column, select)
-  local dataset = column.dataset ~= "" and column.dataset or nil
+  local dataset = column.dataset
   local mean, spread, count = results:value(label, column.metric, dataset)
   local chosen = select and dataset and results:best(label, column.metric, dataset)
   local value = chosen or mean
@@ -258,7 +258,7 @@ end
 -- The cells of a column as Results:apart takes them: those of today's runs, which alone can be the best.
 local function cells_of(results, labels, column)
   local cells = {}
-  for _, dataset in ipairs(column.dataset ~= "" and { column.dataset } or results.datasets) do
+  for _, dataset in ipairs(column.dataset and { column.dataset } or results.datasets) do
     for _, label in ipairs(labels) do
       local doubt = results_of.doubt(results:status(label, dataset))
       if not doubt then cells[#cells + 1] = { row = { label = label, dataset = dataset } } end
@@ -310,7 +310,7 @@ end
 
 --- "books, bits/byte".
 function tables.heading(column)
-  if column.dataset == "" then return metrics.title(column.metric) end
+  if (column.dataset or "") == "" then return metrics.title(column.metric) end
   return column.dataset .. ", " .. metrics.title(column.metric)
 end
 
@@ -338,12 +338,12 @@ end
 function tables.blocks(made)
   local whole, list, by_title, datasets = { rows = made.rows }, {}, {}, 0
   for c, column in ipairs(made.columns) do
-    local title = column.dataset ~= "" and column.dataset or "of the model"
+    local title = column.dataset or "of the model"
     whole[c] = c
     if not by_title[title] then
       by_title[title] = { title = title }
       list[#list + 1] = by_title[title]
-      if column.dataset ~= "" then datasets = datasets + 1 end
+      if column.dataset then datasets = datasets + 1 end
     end
     table.insert(by_title[title], c)
   end
@@ -424,7 +424,7 @@ function tables.records(made)
       local cell = row.cells[c]
       if cell.measured or cell.published or cell.status ~= "missing" or #cell.reasons > 0 then
         records[#records + 1] = {
-          row = row.label, model = cell.model, dataset = column.dataset, metric = column.metric,
+          row = row.label, model = cell.model, dataset = column.dataset or "", metric = column.metric,
           published = cell.published, measured = cell.measured, deviation = cell.deviation,
           seeds = cell.seeds, scale = made.scale, status = cell.status, mean = cell.mean,
           spread = cell.spread, device = made.device, note = note_of(cell),
@@ -472,6 +472,12 @@ local function cell_of_record(record)
   }
 end
 
+-- The dataset of a record's column; nil where one column serves all.
+local function dataset_of(record)
+  local serves_all = record.dataset == "" and metrics.is_shared(record.metric)
+  return not serves_all and record.dataset or nil
+end
+
 --- The table that a file of table_files.write holds, or nil where the file is none. What only the
 --- script knows, its title and which way the best lies, is the file's name and the metric's own.
 function tables.read(path)
@@ -488,7 +494,7 @@ function tables.read(path)
   for _, record in ipairs(records) do
     local key = record.metric .. "\n" .. record.dataset
     if not columns[key] then
-      made.columns[#made.columns + 1] = { metric = record.metric, dataset = record.dataset,
+      made.columns[#made.columns + 1] = { metric = record.metric, dataset = dataset_of(record),
         paper = record.dataset }
       columns[key] = #made.columns
     end
@@ -504,7 +510,7 @@ function tables.read(path)
   end
   local named = {}
   for _, column in ipairs(made.columns) do
-    if column.dataset ~= "" then named[#named + 1] = column end
+    if column.dataset then named[#named + 1] = column end
   end
   made.several = #summary.datasets(named) > 1
   for c in ipairs(made.columns) do

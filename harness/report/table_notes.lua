@@ -103,7 +103,7 @@ end
 -- Whether a column holds means over datasets: a cost has one for all of them.
 local function averages(made)
   for _, column in ipairs(made.columns) do
-    if made.several and column.dataset == "" and metrics.kind(column.metric) == "cost" then
+    if made.several and not column.dataset and metrics.kind(column.metric) == "cost" then
       return true
     end
   end

@@ -206,6 +206,9 @@ end
 
 local function say(...) io.stderr:write((...):format(select(2, ...)), "\n") end
 
+-- A task without a name has no data set to tell.
+local function on_dataset(group) return group.dataset ~= "" and " of " .. group.dataset or "" end
+
 -- The parts to time: a line per part with the places of its runs in the group. Rank 0 has read the
 -- results, and every rank must time the same.
 local function choose_parts(group, results, settings, memory)
@@ -219,8 +222,8 @@ local function choose_parts(group, results, settings, memory)
     -- ranks that wait for this one cannot be told from others
     local load = ranks.size == 1 and others.now()
     if load then
-      say("step times of %s were measured while the machine was busy, and others use %.1f of its processors now: "
-        .. "left for a run when it is idle", group.dataset, load)
+      say("step times%s were measured while the machine was busy, and others use %.1f of its processors now: "
+        .. "left for a run when it is idle", on_dataset(group), load)
       return ""
     end
   end
@@ -258,8 +261,8 @@ end
 local function measure_round(group, text, results, settings)
   for i, part in ipairs(read_parts(group, text)) do
     if ranks.first then
-      say("timing steps: %d rows of %s, interleaved%s", #part, group.dataset, i > 1
-        and (" (part %d)"):format(i) or "")
+      say("timing steps: %d rows%s, interleaved%s", #part, on_dataset(group),
+        i > 1 and (" (part %d)"):format(i) or "")
     end
     local times, seen = time_part(part, settings)
     if ranks.first then

@@ -59,6 +59,31 @@ t.test("scales and devices stay apart", function()
   end
 end)
 
+t.test("rows whose task has no name are of one data set, whose spread is shown and read back", function()
+  local bench = lh.experiment "nameless"
+  local recall = lh.tasks.recall { pairs = 2, batch = 2 }
+  bench:row { "a", model = slide, task = recall, train = train, seeds = 2 }
+  bench:table { columns = { "accuracy", "parameters" }, select = "best_valid" }
+  for seed, value in ipairs { 60, 80 } do
+    runs.put(folder, bench, { label = "a", dataset = "", seed = seed, accuracy = value, parameters = 100,
+      valid_accuracy = 50 + seed })
+  end
+  local cells, notes, made = cells_of(bench)
+  t.near(cells["a accuracy"].spread, math.sqrt(200), 1e-9)
+  t.equal(cells["a accuracy"].measured, 80)
+  t.contains(notes, "standard deviation")
+  t.equal(tables.heading(made.columns[1]):find ",", nil)
+  files.write(made, folder .. "/nameless")
+  local read = tables.read(folder .. "/nameless/table.csv")
+  t.equal(read.columns[1].dataset, "")
+  t.equal(read.columns[2].dataset, nil)
+  t.near(read.rows[1].cells[1].spread, math.sqrt(200), 1e-9)
+  local cell = predicate.cell("a", { experiment = bench, row = "a", metric = "accuracy" })
+  bench:claim { "nameless_p001", holds = predicate.less(50, cell) }
+  t.equal(cell.cell.dataset, "")
+  t.near(evidence.measured(settings()):mean(cell.cell), 70, 1e-9)
+end)
+
 t.test("what a model is made of is never averaged over data sets, a cost is and says so", function()
   local bench = lh.experiment "sizes"
   for _, dataset in ipairs { "books", "code" } do
@@ -72,7 +97,7 @@ t.test("what a model is made of is never averaged over data sets, a cost is and 
   local made = tables.build(bench, bench.tables[1], results.of(bench, settings()))
   local shown = {}
   for c, column in ipairs(made.columns) do
-    shown[c] = ("%s %s %g"):format(column.metric, column.dataset, made.rows[1].cells[c].measured)
+    shown[c] = ("%s %s %g"):format(column.metric, column.dataset or "", made.rows[1].cells[c].measured)
   end
   t.equal(table.concat(shown, "; "), "parameters books 100; parameters code 200; state_bytes  64; "
     .. "wall_time_s  1.5")

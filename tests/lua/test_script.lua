@@ -191,6 +191,8 @@ local mistakes = {
   { data_row "row" .. of_cell("metric = 'bits_per_token', dataset = 'boks'", "row"),
     "cell 'c': row 'row' is not on data set 'boks' (did you mean 'books'?)" },
   { data_row "row" .. of_cell("metric = 'flops_per_token'", "other"), "cell 'c': no row is called 'other'" },
+  { data_row "row" .. "bench:row { 'row', model = model, task = task, train = train, dataset = 'x' }"
+    .. of_cell("metric = 'bits_per_token'", "row"), "cell 'c': field 'dataset' is missing, what each seed" },
   { of_cell "metric = 'wall_time_s'", "cell 'c': field 'dataset' is missing, what each seed" },
   { "lh.by_scale { smal = 1 }", "no scale 'smal'" },
   { "lh.by_scale { paper = 1 }", "nothing for scale 'smoke'" },

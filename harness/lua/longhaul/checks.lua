@@ -173,6 +173,15 @@ local function names_of(owner, name)
   return names, datasets
 end
 
+--- The data set of a claim's cell that names none: its row's, where that is on one alone.
+function checks.only_dataset(cell)
+  local _, datasets = names_of(cell.experiment, cell.row)
+  for _, dataset in ipairs(datasets) do
+    if dataset ~= datasets[1] then return nil end
+  end
+  return datasets[1]
+end
+
 --- What is wrong with the row of a claim's cell, `labels` being those that it may mean: it is of several
 --- rows, or, where the experiment is `own`, whose rows are all there, of none; nil where nothing is.
 function checks.cell_refusal(own, cell, labels)

@@ -399,7 +399,9 @@ local function check_cell(cell, text)
   check_fields(owner, cell, fields.cell)
   check_experiment(owner .. ": field 'experiment'", cell.experiment)
   check_metrics(owner, { cell.metric, cell.printed_as })
-  if not cell.dataset and metrics.is_by_seed(cell.metric) then
+  if cell.dataset or not metrics.is_by_seed(cell.metric) then return end
+  cell.dataset = checks.only_dataset(cell)
+  if not cell.dataset then
     spec.fail(owner .. ": field 'dataset' is missing, what each seed has is of one data set")
   end
 end

@@ -871,7 +871,7 @@
 ---@field experiment longhaul.experiment whose row it is
 ---@field row string label, or a slug that no other row has
 ---@field metric longhaul.metric a column of runs.csv
----@field dataset? string without: the mean over data sets, for costs that seeds share
+---@field dataset? string without: the mean over data sets, for costs that seeds share; of the rest the row's only data set
 ---@field published? string the paper's table, "paper_table1"
 ---@field printed_as? longhaul.metric what the paper's number stands for, where that is another metric
 
