@@ -27,6 +27,12 @@ succeeds "headers are installed" "model.h" bash -c "make -s install-headers PREF
 skeleton() { (cd "$scratch" && "$LONGHAUL_BIN" new plugin mine); }
 LONGHAUL_BIN=$(realpath "$LONGHAUL_BIN")
 succeeds "a plug-in begins from a skeleton" "mine/mine.c" skeleton
+# the head is the model's to count: 2 x 128 x 64
+flops() {
+    (cd "$scratch" && "$LONGHAUL_BIN" new plugin counted | sed -n 's/^next: //p' >next.sh && bash -e next.sh &&
+        LONGHAUL_PLUGINS=counted "$LONGHAUL_BIN" describe counted --vocabulary 64) 2>&1
+}
+succeeds "what is to be done next works, and the head is among the operations" "16.4K" flops
 # build FILE.c OUT.so FLAG...
 build() { (cd "$scratch" && env -i PATH=/usr/bin:/bin cc -std=c11 -Wall -Wextra -Werror -Wno-missing-field-initializers -shared -fPIC -Iprefix/include/longhaul "$1" -o "$2" "${@:3}"); }
 mkdir "$scratch/good" "$scratch/bad"

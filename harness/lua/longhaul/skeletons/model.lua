@@ -7,7 +7,7 @@ return {
 
 /* What options set, and what declare keeps for forward. */
 typedef struct instance {
-    int64_t width;
+    int64_t width, vocabulary;
     int embedding, gain;
 } instance;
 
@@ -18,6 +18,7 @@ static const lh_option_table options[] = {LH_OWN_TABLE(instance), {0}};
 
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
+    model->vocabulary = setup->vocabulary;
     const int64_t table[] = {setup->vocabulary, model->width};
     model->embedding =
         lh_declare_param(declaration, lh_init_normal(1.0), 2, table, "embedding.weight");
@@ -39,9 +40,10 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
 }
 
 static double flops_per_token(const void *self, int64_t length) {
-    (void)self;
+    const instance *model = self;
     (void)length;
-    return 0.0; /* matrix products and attention; the harness adds the head */
+    /* two for each weight of a matrix product, and attention's products; so far the head alone */
+    return 2.0 * (double)(model->width * model->vocabulary);
 }
 
 const lh_model_class lh_model_NAME = {

@@ -1,3 +1,6 @@
+local core = require "longhaul.core"
+local quote = require "longhaul.run.quote"
+
 -- What somebody adds without the tree: a folder with a source, what makes a shared object of it, and
 -- a test. A model and a task are what the skeletons of the tree make.
 local in_tree = {
@@ -136,9 +139,21 @@ local kinds = {
       .. "--task-options 'name=plugin:NAME documents=20 segment=32 batch=2'")),
 }
 
+-- What to do next: with the headers that lie beside an installed program, or else with those of the tree
+-- that it was built in, which are put where the folder is made.
+local function next_of(program)
+  local installed = program:match "^(.*)/bin$"
+  if installed and core.exists(installed .. "/include/longhaul") then
+    return ("make -C NAME test PREFIX=%s; LONGHAUL_PLUGINS=NAME longhaul describe"):format(quote.shell(installed))
+  end
+  local tree, longhaul = program:match "^(.-)/build%f[/\0]" or "TREE", quote.shell(program .. "/longhaul")
+  return ('make -C %s install-headers PREFIX="$PWD/prefix"; make -C NAME test PREFIX="$PWD/prefix" LONGHAUL=%s; '
+    .. "LONGHAUL_PLUGINS=NAME %s describe"):format(quote.shell(tree), longhaul, longhaul)
+end
+
 return {
   says = "an architecture, or with --kind a task or a corpus, as a shared object outside the tree",
   kinds = kinds,
   files = kinds.model,
-  next = "make -C NAME test; LONGHAUL_PLUGINS=NAME longhaul describe",
+  next = next_of(core.program_folder()),
 }
