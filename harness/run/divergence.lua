@@ -7,7 +7,9 @@
 --   numbers  an MSE above ten times that of predicting zero everywhere (`zero_mse`)
 -- on the validation split; and, of a run that ends with its last weights rather than its best, by
 -- the last point of its curve: the training loss in the same way, or a gradient norm that is not
--- finite. The test split, which may ask for more than was trained, must only be finite. A run that
+-- finite. A loss that still falls is that of a model which learns slowly, however bad its first weights
+-- were: below the curve's first point, and not back above its least one by a bit or twice the MSE. The
+-- test split, which may ask for more than was trained, must only be finite. A run that
 -- takes no step has not diverged, however badly another model's weights serve it, nor has one whose
 -- rate was still 0, as that of the first step of a warmup is: the loss of first weights may be above
 -- a guess. A loss that is no number is not divergence but a failure: training and evaluation stop
@@ -15,6 +17,7 @@
 local divergence = {}
 
 local bits_above_guess, times_zero = 1, 10
+local bits_above_least, times_least = 1, 2
 
 local function says(what, value, unit, bound, of)
   return ("diverged: %s %.4g%s, above %.4g, %s"):format(what, value, unit, bound, of)
@@ -55,18 +58,37 @@ function divergence.has_first_weights(curve)
   return #curve == 1 and tonumber(curve[1].step) == 1 and tonumber(curve[1].rate) == 0
 end
 
+-- The training losses of a curve's points, which are texts; a point may be without one.
+local function losses_of(curve, name)
+  local list = {}
+  for _, point in ipairs(curve) do list[#list + 1] = point[name] == "inf" and math.huge or tonumber(point[name]) end
+  return list
+end
+
+--- Whether the training loss of a curve (points of store:read_curve) still falls at its end, and the
+--- validation loss `valid` is below where it began.
+function divergence.falls(curve, valid)
+  local bits = losses_of(curve, "loss_bits")
+  local list, least = #bits > 0 and bits or losses_of(curve, "mse"), math.huge
+  if #list < 2 then return false end
+  for _, loss in ipairs(list) do least = math.min(least, loss) end
+  local bound = #bits > 0 and least + bits_above_least or least * times_least
+  local last = list[#list]
+  return math.max(last, valid.bits_per_token or valid.mse) < list[1] and last <= bound
+end
+
 local function is_finite(loss)
   local value = loss.bits_per_token or loss.mse
   return value ~= nil and value < math.huge
 end
 
 --- Why a run has diverged, or nil. `result`: the `step` that it ended with, whether it still has its
---- `first_weights`, `valid` and `test` (nil: not read) as session:evaluate gives them, `vocabulary`
---- (0: none), and `last`, the last point of the curve (loss_bits, mse, gradient_norm as numbers), of a run that ends
---- with its last weights.
+--- `first_weights`, whether its loss still `falls`, `valid` and `test` (nil: not read) as session:evaluate
+--- gives them, `vocabulary` (0: none), and `last`, the last point of the curve (loss_bits, mse,
+--- gradient_norm as numbers), of a run that ends with its last weights.
 function divergence.reason(result)
   if result.step == 0 then return nil end
-  local against = result.first_weights and is_finite(result.valid) and {}
+  local against = (result.first_weights or result.falls) and is_finite(result.valid) and {}
     or { vocabulary = result.vocabulary, zero_mse = result.valid.zero_mse }
   local test = result.test and (result.test.bits_per_token or result.test.mse)
   return check("validation loss", result.valid, against)

@@ -243,8 +243,8 @@ local function finish(run, results, session, record, shown)
   for split, values in pairs(scored) do metrics.fill_record(record, split, values) end
   local curve = results:read_curve(run.id, info.step)
   record.error = divergence.reason {
-    step = info.step, first_weights = divergence.has_first_weights(curve), valid = scored.valid,
-    test = scored.test,
+    step = info.step, first_weights = divergence.has_first_weights(curve),
+    falls = divergence.falls(curve, scored.valid), valid = scored.valid, test = scored.test,
     vocabulary = identity.task_info(run.row.task).vocabulary,
     last = last_point(run, curve),
   }

@@ -57,19 +57,33 @@ local function edges_of(tune, values)
   return names
 end
 
+-- What became of a row's trials where none ended well: "2 diverged, 1 failed".
+local function ends_of(row, trials, results, settings)
+  local counts, names, texts = {}, {}, {}
+  for _, trial in ipairs(row.trials) do
+    local record = not trial.untuned and record_of(trial, trials, results, settings)
+    local name = record and (record.status == "done" and "without a " .. row.tune.by or record.status)
+    if name and not counts[name] then names[#names + 1] = name end
+    if name then counts[name] = (counts[name] or 0) + 1 end
+  end
+  for i, name in ipairs(names) do texts[i] = ("%d %s"):format(counts[name], name) end
+  return table.concat(texts, ", ")
+end
+
 -- What the trials of a row say, a word: the number of the one with whose options it trains, "waits" while
 -- not all have ended, "left_out" where the round before left too few, "none" where none ended well; then
--- how many failed, and what it waits for.
+-- how many failed, and what it waits for, or what became of them.
 local function verdict_of(row, trials, results, settings)
   local list, failed, waits = ranking(row, trials, results, settings)
   if waits then return "waits", failed, waits end
   local chosen = list[row.place or 1]
   if chosen then return tostring(chosen.place), failed end
-  return #list > 0 and "left_out" or "none", failed
+  if #list > 0 then return "left_out", failed end
+  return "none", failed, ends_of(row, trials, results, settings)
 end
 
--- Gives a row what its trials say.
-local function take(row, verdict, failed, waits)
+-- Gives a row what its trials say; `failed` and `why` are known to the rank that has read them.
+local function take(row, verdict, failed, why)
   row.verdict, row.left_out, row.failed_trials = verdict, verdict == "left_out", failed
   local trial = row.trials[tonumber(verdict)]
   if trial then
@@ -78,9 +92,9 @@ local function take(row, verdict, failed, waits)
     row.train = row.train:with(tried.values)
     row.tuned = { text = tried.text, values = tried.values, edges = edges_of(row.tune, tried.values) }
   elseif verdict == "waits" then
-    row.untuned = waits or "its trials have not all ended"
+    row.untuned = why or "its trials have not all ended"
   else
-    row.untuned = ("none of its %d trials has a %s"):format(#row.trials, row.tune.by)
+    row.untuned = ("none of its %d trials ended well%s"):format(#row.trials, why and (" (%s)"):format(why) or "")
   end
 end
 

@@ -93,6 +93,29 @@ t.test("a run that takes no step has not diverged", function()
   t.equal(reason(numbers, { step = 0, valid = { mse = 99, zero_mse = 2 } }), nil)
 end)
 
+t.test("a run that learns slowly from bad first weights has not diverged", function()
+  local function falls(valid, ...)
+    local curve = {}
+    for i, loss in ipairs { ... } do curve[i] = { loss_bits = loss } end
+    return divergence.falls(curve, { bits_per_token = valid })
+  end
+  t.equal(falls(12, "30", "20", "12"), true)
+  t.equal(falls(31, "30", "20", "12"), false)
+  t.equal(falls(12, "12", "20", "13"), false)
+  t.equal(falls(20, "30", "8", "20"), false) -- it fell, and rose again
+  t.equal(falls(20, "30"), false)
+  t.equal(falls(20, "inf", "20"), true)
+  local mse = { { mse = "90" }, { mse = "", gradient_norm = "1" }, { mse = "50" } }
+  t.equal(divergence.falls(mse, { mse = 60 }), true)
+  mse[2].mse = "24"
+  t.equal(divergence.falls(mse, { mse = 60 }), false)
+  local above = { valid = { bits_per_token = 12 }, falls = true, last = { loss_bits = 12, gradient_norm = 1 } }
+  t.equal(reason(tokens, above), nil)
+  above.last.gradient_norm = math.huge
+  t.contains(reason(tokens, above), "gradient norm is not finite")
+  t.contains(reason(tokens, { valid = { bits_per_token = math.huge }, falls = true }), "validation loss inf")
+end)
+
 -- ---- runs ----
 
 local bench_text = [[

@@ -140,7 +140,7 @@ t.test("a baseline that is not tuned is not timed with the options that it began
   local bench, settings = sweep("tuned", rates), settings_in(scratch())
   pretend(bench, settings, "valid_bits_per_token", { "failed", "failed", "failed", 5, 4, 3 })
   plan.of(bench, settings)
-  t.equal(bench.rows[1].untuned, "none of its 3 trials has a valid_bits_per_token")
+  t.equal(bench.rows[1].untuned, "none of its 3 trials ended well (3 failed)")
   local labels = {}
   for i, run in ipairs(plan.first(bench, { "width 8", "width 16" }, settings)) do labels[i] = run.row.label end
   t.equal(table.concat(labels, ", "), "width 16")
@@ -156,13 +156,13 @@ t.test("a row waits for all of its trials", function()
   t.equal(bench.rows[2].train:option "rate", 1e-2)
 end)
 
-t.test("trials that all diverged decide nothing", function()
+t.test("trials of which none ended well decide nothing", function()
   local bench, settings = sweep("tuned", rates), settings_in(scratch())
-  pretend(bench, settings, "valid_bits_per_token", { "diverged", "diverged", "diverged", 5, 4, 3 })
+  pretend(bench, settings, "valid_bits_per_token", { "diverged", "failed", "diverged", 5, 4, 3 })
   tuning.settle(bench, settings)
-  t.equal(bench.rows[1].untuned, "none of its 3 trials has a valid_bits_per_token")
+  t.equal(bench.rows[1].untuned, "none of its 3 trials ended well (2 diverged, 1 failed)")
   t.contains(tuning.sentence(bench.rows), "where more might be better: 1 of 1 rows. Not tuned and so not "
-    .. "run: width 8 (books): none of its 3 trials has a valid_bits_per_token.")
+    .. "run: width 8 (books): none of its 3 trials ended well (2 diverged, 1 failed).")
   t.equal(tuning.sentence(sweep("plain").rows), nil)
 end)
 
@@ -322,7 +322,7 @@ t.test("a source that is not tuned is refused, and waited for while its trials a
   settings.only = { "after" }
   t.equal(runner.run(other, settings), 1)
   t.equal(#store.at(settings.results, "waiting-after"):rows(), 0)
-  t.equal(other.rows[1].untuned, 'it starts from "base" (books): none of its 3 trials has a valid_bits_per_token')
+  t.equal(other.rows[1].untuned, 'it starts from "base" (books): none of its 3 trials ended well (3 failed)')
 end)
 
 t.test("trials that start from a tuned row begin once that has its options", function()
