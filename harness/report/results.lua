@@ -79,7 +79,7 @@ end
 -- others.
 local function group_of(runs)
   local made = { configuration = runs[1].configuration, done = {}, failed = 0, diverged = 0,
-    reasons = {} }
+    diverged_runs = {}, reasons = {} }
   local by_seed, by_why, done = {}, {}, made.done
   local states, seeds = csv.texts(runs, "status"), csv.texts(runs, "seed")
   for i, run in ipairs(runs) do
@@ -93,6 +93,7 @@ local function group_of(runs)
     else
       status = status == "diverged" and "diverged" or "failed"
       made[status] = made[status] + 1
+      if status == "diverged" then table.insert(made.diverged_runs, run) end
       add_reason(made, by_why, seed, run.error or status)
     end
   end
@@ -409,11 +410,18 @@ local function shared_number(self, group, metric)
   return nil, false
 end
 
+-- The runs that a value is of: those that ended well or, of what a model is made of, where none did, those
+-- that diverged, which say it all the same.
+local function runs_of(group, metric)
+  local says = #group.done == 0 and metrics.kind(metric) == "structure" and metrics.from(metric) == "model"
+  return says and group.diverged_runs or group.done
+end
+
 -- The numbers of a group's runs by their places: what curves tell is of what the row is to reach,
 -- whatever the script named when they were made.
 local function own_numbers(self, group, metric)
   if metrics.from(metric) ~= "curve" or not group.script then
-    return csv.numbers(group.done, metric)
+    return csv.numbers(runs_of(group, metric), metric)
   end
   group.reached = group.reached or reach.of_runs(group.done, group.script.reach, self.store)
   return group.reached
@@ -425,7 +433,7 @@ local function numbers_of(self, group, metric)
   local numbers, lacks = {}, {}
   local shared, is_shared = shared_number(self, group, metric)
   local own = is_shared and {} or own_numbers(self, group, metric)
-  for i = 1, #group.done do
+  for i = 1, #runs_of(group, metric) do
     local number = shared or own[i]
     if number then numbers[#numbers + 1] = number else lacks[i] = true end
   end
@@ -441,7 +449,7 @@ function Results:values(row, metric, dataset)
   local values, seeds = {}, {}
   if not found then return values, seeds end
   local numbers, lacks = numbers_of(self, found, metric)
-  for i, seed in ipairs(csv.texts(found.done, "seed")) do
+  for i, seed in ipairs(csv.texts(runs_of(found, metric), "seed")) do
     if not lacks[i] then
       seeds[#seeds + 1] = seed
       values[seed] = numbers[#seeds]

@@ -84,6 +84,21 @@ t.test("rows whose task has no name are of one data set, whose spread is shown a
   t.near(evidence.measured(settings()):mean(cell.cell), 70, 1e-9)
 end)
 
+t.test("what a model is made of is told of runs that diverged, too", function()
+  local bench = bench_of("made", { "a" }, { "bits_per_byte", "parameters", "flops_per_token", "wall_time_s" })
+  for seed = 1, 2 do
+    runs.put(folder, bench, { label = "a", seed = seed, status = "diverged", bits_per_byte = 99, parameters = 100,
+      flops_per_token = 7, wall_time_s = 3, error = "diverged: it did" })
+  end
+  local cells, _, made = cells_of(bench)
+  local shown = {}
+  for c, column in ipairs(made.columns) do
+    shown[c] = select(2, tables.texts(column, made.rows[1].cells[c]))
+  end
+  t.equal(table.concat(shown, "; "), "diverged; 100; 7; diverged")
+  t.equal(cells["a parameters"].status, "diverged")
+end)
+
 t.test("what a model is made of is never averaged over data sets, a cost is and says so", function()
   local bench = lh.experiment "sizes"
   for _, dataset in ipairs { "books", "code" } do
