@@ -13,6 +13,16 @@ local function write(name, text)
   return folder .. "/" .. name
 end
 
+t.test("the reference has every column of runs.csv and timings.csv", function()
+  local text = core.read_file "docs/lua.md"
+  for _, list in ipairs { store.columns, store.timing_columns } do
+    for _, name in ipairs(list) do
+      -- a metric of kinds of strings is told once for all kinds
+      if not name:find "_bin%d$" then t.contains(text, "`" .. name .. "`") end
+    end
+  end
+end)
+
 t.test("fields come back as they went, whatever is in them", function()
   local odd = { 'say "hi"', "a,b", "two\nlines", "", " spaces ", "ünï" }
   local record = {}
