@@ -114,6 +114,14 @@ lh_status lh_vocabulary_open(lh_corpus *corpus, const char *tokens, uint64_t *di
     return train(&what, &own, out);
 }
 
+bool lh_vocabulary_needs_corpus(const char *tokens) {
+    lh_trained_tokens what;
+    if (!lh_tokens_are_trained(tokens)) return false;
+    const bool good = lh_trained_tokens_parse(tokens, &what) == LH_OK;
+    if (!good) lh_error_clear();
+    return good && what.corpora == NULL;
+}
+
 lh_status lh_corpus_open_tokens(lh_corpus *corpus, const char *tokens) {
     lh_tokenizer *tokenizer = NULL;
     uint64_t digest = 0;

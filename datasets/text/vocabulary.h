@@ -16,6 +16,9 @@
 lh_status lh_vocabulary_open(lh_corpus *corpus, const char *tokens, uint64_t *digest,
                              lh_tokenizer **out);
 
+/* Whether it is trained on a corpus that its name does not say. */
+bool lh_vocabulary_needs_corpus(const char *tokens);
+
 /* Opens a corpus' tokenizer, or trains one on its training documents. */
 lh_status lh_corpus_open_tokens(lh_corpus *corpus, const char *tokens);
 

@@ -270,7 +270,7 @@ enum { BATCHES, WEIGHTS, OPTIONS, FILES };
 
 static lh_status write_files(lh_session *session, char *const path[FILES], int64_t batches) {
     LH_TRY(write_batches(session, path[BATCHES], batches));
-    LH_TRY(lh_session_save_weights(session, path[WEIGHTS], false));
+    LH_TRY(lh_session_save_weights(session, path[WEIGHTS], false, NULL));
     return write_options(session, path[OPTIONS], batches);
 }
 

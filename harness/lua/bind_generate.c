@@ -1,8 +1,11 @@
 /* Tokenizers and generators for Lua. */
+#include "datasets/digest.h"
+#include "datasets/text/corpus_read.h"
 #include "datasets/text/vocabulary.h"
 #include "harness/infer/generator.h"
 #include "harness/lua/bind.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static const char tokenizer_type[] = "longhaul.tokenizer", generator_type[] = "longhaul.generator";
@@ -22,13 +25,75 @@ static int tokenizer_close(lua_State *lua) {
     return 0;
 }
 
-/* tokenizer(name) -> a tokenizer. */
+/* Sets the options of a corpus to those of the same names that a task has. */
+static lh_status take_options(const lh_options *task, lh_options *corpus) {
+    for (const lh_option *row = lh_corpus_config_options; row->name != NULL; ++row) {
+        const int index = lh_options_find(task, row->name);
+        if (index < 0)
+            return lh_fail(LH_EOPTION, "%s has no corpus of its own", lh_options_owner(task));
+        LH_TRY(lh_options_set_value(corpus, row->name, row->type, *lh_options_value(task, index)));
+    }
+    return LH_OK;
+}
+
+static lh_status train_on(const lh_corpus_config *config, const char *name, lh_tokenizer **out) {
+    lh_corpus *corpus = NULL;
+    LH_TRY(lh_corpus_read(config, &corpus));
+    const lh_status status = lh_vocabulary_open(corpus, name, NULL, out);
+    lh_corpus_destroy(corpus);
+    return status;
+}
+
+/* Trains on the documents of a task. */
+static lh_status train_on_task(const lh_options *task, const char *name, lh_tokenizer **out) {
+    static const lh_option_table tables[] = {LH_OWN_TABLE(lh_corpus_config), {0}};
+    lh_options *options = NULL;
+    LH_TRY(lh_options_create("corpus", tables, &options));
+    lh_status status = take_options(task, options);
+    if (status == LH_OK) {
+        lh_corpus_config config;
+        lh_options_fill(options, &config);
+        status = train_on(&config, name, out);
+    }
+    lh_options_destroy(options);
+    return status;
+}
+
+/* tokenizer(name, task's options or nil) -> a tokenizer; one that is trained, and whose name has no
+ * corpus, on that of the task. */
 static int tokenizer(lua_State *lua) {
     const char *name = luaL_checkstring(lua, 1);
+    const lh_lua_options *task = lua_isnoneornil(lua, 2) ? NULL : lh_lua_options_at(lua, 2, "task");
     lh_tokenizer **slot = lua_newuserdatauv(lua, sizeof *slot, 0);
     *slot = NULL;
     luaL_setmetatable(lua, tokenizer_type);
-    lh_lua_check(lua, lh_vocabulary_open(NULL, name, NULL, slot));
+    const bool of_task = task != NULL && lh_vocabulary_needs_corpus(name);
+    lh_lua_check(lua, of_task ? train_on_task(task->values, name, slot)
+                              : lh_vocabulary_open(NULL, name, NULL, slot));
+    return 1;
+}
+
+/* What a token means shows behind another one, too: a first blank is lost. */
+static lh_status mix_token(const lh_tokenizer *t, int32_t token, uint64_t *digest) {
+    const int32_t twice[] = {token, token};
+    char *text = NULL;
+    size_t bytes = 0;
+    LH_TRY(lh_tokenizer_decode(t, twice, 2, &text, &bytes));
+    *digest = lh_digest_mix(*digest, text, bytes);
+    free(text);
+    return LH_OK;
+}
+
+/* tokenizer:digest() -> what all of its tokens mean, as 16 hexadecimal digits. */
+static int tokenizer_digest(lua_State *lua) {
+    const lh_tokenizer *t = tokenizer_at(lua, 1);
+    const int64_t count = lh_tokenizer_vocabulary(t);
+    uint64_t digest = 0;
+    for (int64_t i = 0; i < count; ++i)
+        lh_lua_check(lua, mix_token(t, (int32_t)i, &digest));
+    char text[17];
+    (void)snprintf(text, sizeof text, "%016llx", (unsigned long long)digest);
+    lua_pushstring(lua, text);
     return 1;
 }
 
@@ -158,11 +223,10 @@ static int generator_next(lua_State *lua) {
 
 /* ---- types ---- */
 
-static const luaL_Reg tokenizer_methods[] = {{"vocabulary", tokenizer_vocabulary},
-                                             {"encode", tokenizer_encode},
-                                             {"decode", tokenizer_decode},
-                                             {"close", tokenizer_close},
-                                             {NULL, NULL}};
+static const luaL_Reg tokenizer_methods[] = {
+    {"vocabulary", tokenizer_vocabulary}, {"encode", tokenizer_encode},
+    {"decode", tokenizer_decode},         {"digest", tokenizer_digest},
+    {"close", tokenizer_close},           {NULL, NULL}};
 
 static const luaL_Reg generator_methods[] = {{"feed", generator_feed},
                                              {"next", generator_next},

@@ -331,8 +331,8 @@ static int forward(lua_State *lua) {
 }
 
 static int push_metadata(lua_State *lua) {
-    static const char *const names[] = {"model", "model_options", "task", "task_options",
-                                        "vocabulary"};
+    static const char *const names[] = {"model",        "model_options", "task",
+                                        "task_options", "vocabulary",    "vocabulary_digest"};
     const lh_safetensors *file = lua_touserdata(lua, 1);
     lua_newtable(lua);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {

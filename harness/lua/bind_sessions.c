@@ -317,10 +317,10 @@ static int session_restore(lua_State *lua) {
     return 0;
 }
 
-/* session:save_weights(path, published): under published names. */
+/* session:save_weights(path, published, vocabulary's digest or nil): under published names. */
 static int session_save_weights(lua_State *lua) {
     lh_lua_check(lua, lh_session_save_weights(session_at(lua, 1), luaL_checkstring(lua, 2),
-                                              lua_toboolean(lua, 3)));
+                                              lua_toboolean(lua, 3), luaL_optstring(lua, 4, NULL)));
     return 0;
 }
 

@@ -4,9 +4,10 @@ local core = require "longhaul.core"
 local tokenizer = {}
 
 --- Opens a tokenizer for `owner`, whose tokens are of a vocabulary of so many (nil: that is not
---- known); an error where its own has another number, since the ids of one mean nothing in the other.
-function tokenizer.fitting(name, vocabulary, owner)
-  local opened = core.tokenizer(name)
+--- known); an error where its own has another number, since the ids of one mean nothing in the other. One
+--- that is trained without naming a corpus is so on that of a task's `options`, where these are given.
+function tokenizer.fitting(name, vocabulary, owner, options)
+  local opened = core.tokenizer(name, options)
   local own = opened:vocabulary()
   if not vocabulary or own == vocabulary then return opened end
   opened:close()

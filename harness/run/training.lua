@@ -17,6 +17,7 @@ local provenance = require "longhaul.run.provenance"
 local quantity = require "longhaul.run.quantity"
 local ranks = require "longhaul.run.ranks"
 local reach = require "longhaul.run.reach"
+local weights = require "longhaul.run.weights"
 local work = require "longhaul.run.work"
 
 local training = {}
@@ -64,9 +65,15 @@ local function prepare(session, run)
   for _, split in ipairs { "valid", "test" } do session:check_split(split) end
   choice.check(run.row, function() return session:measure_split "valid" end)
   causality.check(session, run.row.model.name, run.row.model.text, run.row.task.name, run.row.task.text)
-  local weights = run.row.weights
-  if weights then session:load_weights(data.weights(weights.name), weights.partly) end
-  if run.start then session:load_weights(run.start.path, run.start.class ~= run.row.model.name) end
+  local given, task = run.row.weights, run.row.task.options
+  if given then
+    weights.check_vocabulary(data.weights(given.name), task)
+    session:load_weights(data.weights(given.name), given.partly)
+  end
+  if run.start then
+    weights.check_vocabulary(run.start.path, task)
+    session:load_weights(run.start.path, run.start.class ~= run.row.model.name)
+  end
 end
 
 -- A session with the weights that the run starts from, on every rank or on none: the next run needs
@@ -259,7 +266,9 @@ local function finish(run, results, session, record, shown)
   keep_probes(run, results, session, record, points)
   metrics.fill_record(record, "watched", metrics.best_of_curve(curve))
   reach.fill(record, run.row.reach, curve)
-  if run.row.keep_weights then session:save_weights(results:weights(run.id)) end
+  if run.row.keep_weights then
+    session:save_weights(results:weights(run.id), false, weights.vocabulary_digest(run.row.task.options))
+  end
   results:put(record, own_columns(run.row))
   core.remove_file(results:checkpoint(run.id))
   core.remove_file(results:best_weights(run.id))

@@ -271,6 +271,43 @@ function weights.about(path)
   return about
 end
 
+-- ---- vocabularies ----
+
+--- What the tokens of a task mean, as a digest; nil where it has none, or they cannot be opened by its options.
+function weights.vocabulary_digest(task)
+  local name = task:value "tokens"
+  if not name then return nil end
+  local good, opened = pcall(core.tokenizer, name, task)
+  if not good then return nil end
+  local digest = opened:digest()
+  opened:close()
+  return digest
+end
+
+-- Refuses weights whose tokens meant something else than `digest`. A file that does not say is noted, where
+-- the vocabulary is one of many of its name.
+local function check_digest(path, digest, name)
+  local about = core.weights_texts(path)
+  if about.vocabulary_digest and about.vocabulary_digest ~= digest then
+    error(("%s: its tokens mean something else than those of tokens=%s here, so that its embedding is of no use: "
+      .. "name the corpus that its vocabulary was trained on (tokens=KIND:train:SIZE:CORPUS), or train without it")
+      :format(path, name), 0)
+  end
+  if about.model and not about.vocabulary_digest and name:find ":train:" then
+    io.stderr:write(("note: %s does not say what its tokens mean; that it is what those of tokens=%s do is not "
+      .. "checked\n"):format(path, name))
+  end
+end
+
+--- Refuses weights for a task (its options) whose tokens mean something else.
+function weights.check_vocabulary(path, task)
+  local digest = weights.vocabulary_digest(task)
+  if digest then check_digest(path, digest, task:value "tokens") end
+end
+
+--- The same for an open tokenizer that is called `name`.
+function weights.check_tokenizer(path, tokenizer, name) check_digest(path, tokenizer:digest(), name) end
+
 -- Options of the file with those of the command line on top, where both are of one class.
 local function on_top(class, of_file, options, given)
   if class ~= of_file or not options then return given or "" end

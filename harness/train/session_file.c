@@ -91,12 +91,12 @@ lh_status lh_session_load_weights(lh_session *session, const char *path, bool pa
                           session->model->options, partly);
 }
 
-enum { ABOUT = 7 };
+enum { ABOUT = 8 };
 
 /* What `eval`, `generate` and `forward` need beside the tensors; `format` is what others look for.
  * texts[] keeps what is to be freed. */
-static lh_status describe(const lh_session *session, lh_safetensors_text about[ABOUT],
-                          char *texts[3]) {
+static lh_status describe(const lh_session *session, const char *vocabulary_digest,
+                          lh_safetensors_text about[ABOUT], char *texts[3]) {
     const lh_task *task = session->task;
     LH_TRY(lh_options_spell(session->model->options, &texts[0]));
     LH_TRY(lh_options_spell(task->options, &texts[1]));
@@ -108,19 +108,23 @@ static lh_status describe(const lh_session *session, lh_safetensors_text about[A
                                              {"longhaul.task", task->class->name},
                                              {"longhaul.task_options", texts[1]},
                                              {"longhaul.vocabulary", texts[2]},
+                                             {NULL, NULL},
                                              {NULL, NULL}};
     memcpy(about, list, sizeof list);
+    if (vocabulary_digest != NULL)
+        about[ABOUT - 2] = (lh_safetensors_text){"longhaul.vocabulary_digest", vocabulary_digest};
     return LH_OK;
 }
 
-lh_status lh_session_save_weights(lh_session *session, const char *path, bool published) {
+lh_status lh_session_save_weights(lh_session *session, const char *path, bool published,
+                                  const char *vocabulary_digest) {
     const lh_tensor_name *names = session->model->class->published_names;
     if (published && names == NULL)
         return lh_fail(LH_EOPTION, "%s has no published names of its tensors",
                        session->model->class->name);
     lh_safetensors_text about[ABOUT];
     char *texts[3] = {NULL, NULL, NULL};
-    lh_status status = describe(session, about, texts);
+    lh_status status = describe(session, vocabulary_digest, about, texts);
     if (status == LH_OK)
         status = lh_params_save(session->model->params, path, published ? names : NULL, about);
     for (int i = 0; i < 3; ++i)

@@ -17,8 +17,9 @@ lh_status lh_session_restore(lh_session *session, const char *path);
 lh_status lh_session_load_weights(lh_session *session, const char *path, bool partly);
 /* Tensors, and in the file's metadata what they are of: `longhaul.model`, `.model_options`,
  * `.task`,
- * `.task_options`, `.vocabulary`. published: under the names of the files that others publish;
- * LH_EOPTION when there are none. */
-lh_status lh_session_save_weights(lh_session *session, const char *path, bool published);
+ * `.task_options`, `.vocabulary` and, where vocabulary_digest is not NULL, that. published: under
+ * the names of the files that others publish; LH_EOPTION when there are none. */
+lh_status lh_session_save_weights(lh_session *session, const char *path, bool published,
+                                  const char *vocabulary_digest);
 
 #endif

@@ -173,5 +173,35 @@ t.test("a config.json of something else stays", function()
   weights.check_config(folder .. "/model.safetensors", "slide")
 end)
 
+t.test("weights whose tokens mean something else are refused", function()
+  local function task_of(more)
+    return core.options("task", "language_model", "documents=6 document_bytes=2000 segment=32 batch=2 " .. more)
+  end
+  local books = task_of "name=generate:books tokens=bpe:train:300"
+  local code = task_of "name=generate:code tokens=bpe:train:300"
+  local digest, file = weights.vocabulary_digest(books), folder .. "/books.safetensors"
+  t.check(digest and digest ~= weights.vocabulary_digest(code))
+  t.equal(weights.vocabulary_digest(task_of "name=generate:books tokens=bytes"),
+    weights.vocabulary_digest(task_of "name=generate:code tokens=bytes"))
+  local session <close> = core.session { model = core.options("model", "lstm", "width=8 hidden=8"), task = books,
+    train = core.options("train", "train", "steps=1"), seed = 1, device = "cpu" }
+  session:save_weights(file, false, digest)
+  t.equal(core.weights_texts(file).vocabulary_digest, digest)
+  weights.check_vocabulary(file, books)
+  t.fails(function() weights.check_vocabulary(file, code) end, "its tokens mean something else")
+  -- the file is enough, and trains on what its task was
+  local program = os.getenv "LONGHAUL_BIN"
+  local function said(words)
+    local pipe <close> = io.popen(("%s %s 2>&1"):format(program, words:gsub("FILE", file)))
+    return pipe:read "a"
+  end
+  t.contains(said "generate --weights FILE --prompt 'The river' --count 0", "The river")
+  t.contains(said "generate --weights FILE --tokens bpe:train:300:generate:code --prompt The --count 0",
+    "its tokens mean something else")
+  t.contains(said "eval --weights FILE --task-options name=generate:code", "its tokens mean something else")
+  session:save_weights(file, false)
+  t.contains(said "generate --weights FILE --prompt 'The river' --count 0", "does not say what its tokens mean")
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

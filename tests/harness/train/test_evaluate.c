@@ -88,7 +88,7 @@ static void check_against_hand(const char *task, int64_t segment) {
     REQUIRE_OK(trigram_session(
         "", task, "steps=15 optimizer=adam rate=0.02 schedule=constant warmup=0", 1, &session));
     REQUIRE_OK(lh_session_train(session, NULL, NULL, NULL));
-    REQUIRE_OK(lh_session_save_weights(session, weights, false));
+    REQUIRE_OK(lh_session_save_weights(session, weights, false, NULL));
     REQUIRE_OK(lh_session_evaluate(session, LH_VALID, &m));
     REQUIRE(score_by_hand(segment, &sum));
     const double bits = sum.nats / log(2.0);
@@ -276,7 +276,7 @@ TEST(forward_in_segments_equals_forward_at_once) {
     enum { ROWS = 3, LENGTH = 23 };
     lh_session *session = NULL;
     REQUIRE_OK(trigram_session("", "", "steps=0", 1, &session));
-    REQUIRE_OK(lh_session_save_weights(session, weights, false));
+    REQUIRE_OK(lh_session_save_weights(session, weights, false, NULL));
     lh_session_destroy(session);
     int32_t tokens[ROWS * LENGTH];
     for (int i = 0; i < ROWS * LENGTH; ++i)

@@ -181,7 +181,7 @@ TEST(a_checkpoint_goes_on_with_swapping_or_without) {
         REQUIRE_OK(lh_session_restore(second, path));
         REQUIRE_OK(lh_session_train(second, NULL, keep, &rest));
         CHECK(same_values(whole, second) && !same_values(whole, first));
-        REQUIRE_OK(lh_session_save_weights(second, path, false));
+        REQUIRE_OK(lh_session_save_weights(second, path, false, NULL));
         REQUIRE_OK(open_reformer(options, trains[swaps], &third));
         REQUIRE_OK(lh_session_load_weights(second, path, false));
         REQUIRE_OK(lh_session_load_weights(third, path, false));

@@ -63,7 +63,9 @@ local function generate(values)
   local top_p = number(values, "top-p", 1, 1, "0 to 1")
   local top_k, seed = command.integer(values, "top-k", 0, 0),
     command.integer(values, "seed", 1, 0, math.maxinteger)
-  local tokenizer <close> = tokenizers.fitting(said.tokens, tonumber(said.vocabulary), said.path)
+  local task = not values.tokens and core.options("task", said.task, said.task_options) or nil
+  local tokenizer <close> = tokenizers.fitting(said.tokens, tonumber(said.vocabulary), said.path, task)
+  weights.check_tokenizer(said.path, tokenizer, said.tokens)
   local generator <close> = core.generator {
     model = core.options("model", said.model, said.options),
     vocabulary = tokenizer:vocabulary(), weights = said.path,

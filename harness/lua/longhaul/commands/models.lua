@@ -33,13 +33,15 @@ end
 
 local function session_of(values)
   local said = completed(values)
+  local task = task_options_of(said)
+  if said.path then weights.check_vocabulary(said.path, task) end
   return core.session {
     model = core.options("model", said.model, said.options),
-    task = task_options_of(said),
+    task = task,
     train = core.options("train", "train", values.train or ""),
     seed = command.integer(values, "seed", 1, 0, math.maxinteger),
     device = values.device or "cpu",
-  }, said.path
+  }, said.path, task
 end
 
 local function print_metrics(values)
@@ -58,8 +60,8 @@ local function check_published_names(name, path)
   if path then weights.check_config(path, name) end
 end
 
-local function save_weights(session, path, published)
-  session:save_weights(path, published)
+local function save_weights(session, path, published, task)
+  session:save_weights(path, published, weights.vocabulary_digest(task))
   local unsaid = published and weights.write_config(path) or {}
   if #unsaid > 0 then
     print(("%s has no field for %s: others compute without"):format(weights.config_path(path),
@@ -86,7 +88,7 @@ local function train(values)
   command.output(values.out)
   command.output(values.snapshot)
   if values["published-names"] then check_published_names(values.model, values.out) end
-  local session <close> = session_of(values)
+  local session <close>, _, task = session_of(values)
   data.tell(session:info())
   check_splits(session, values)
   causality.check(session, values.model)
@@ -97,7 +99,7 @@ local function train(values)
     return interrupted("the same command goes on from %s", values.snapshot)
   end
   shown:finish("trained")
-  if values.out then save_weights(session, values.out, values["published-names"]) end
+  if values.out then save_weights(session, values.out, values["published-names"], task) end
   local scored = session:evaluate "test"
   if not scored then return interrupted "the test split was not read" end
   print_metrics(scored)
