@@ -1,5 +1,5 @@
 -- Writes harness/lua/meta/longhaul.lua, from which an editor completes scripts, and the tables of
--- calls, fields, metrics and kinds of charts in docs/lua.md:
+-- calls, fields, options of training, metrics and kinds of charts in docs/lua.md:
 --   build/longhaul lua scripts/annotate.lua [check]
 -- Functions are described where they stand, fields of rows and the like in fields.lua, options in
 -- the tables of models, tasks and training, metrics and kinds of charts in their registries:
@@ -9,6 +9,7 @@ local core = require "longhaul.core"
 local fields = require "longhaul.fields"
 local kinds = require "longhaul.report.kinds"
 local metrics = require "longhaul.run.metrics"
+local option_text = require "longhaul.run.option_text"
 
 local path = "harness/lua/meta/longhaul.lua"
 local described = { "row", "tune", "match", "table", "fit", "best_at", "sample", "claim", "cell" }
@@ -244,6 +245,15 @@ local function field_table(name)
   return table.concat(rows, "\n") .. "\n"
 end
 
+local function training_table()
+  local rows = { "| option | what | default | values |", "|---|---|---|---|" }
+  for _, option in ipairs(core.train_options()) do
+    rows[#rows + 1] = ("| `%s` | %s | %s | %s |"):format(option.name, cell(option.meaning),
+      option.default, cell(option_text.range(option)))
+  end
+  return table.concat(rows, "\n") .. "\n"
+end
+
 -- A text with the table of `what` between its marks.
 local function with_table(text, what, written)
   local _, from = text:find(("<!-- %s: written by scripts/annotate.lua -->\n"):format(what), 1,
@@ -258,6 +268,7 @@ end
 local documented = with_table(core.read_file(docs), "metrics", metric_table())
 documented = with_table(documented, "kinds of charts", kind_table())
 documented = with_table(documented, "calls", call_table())
+documented = with_table(documented, "options of training", training_table())
 for _, name in ipairs(described) do
   documented = with_table(documented, "fields of a " .. name, field_table(name))
 end

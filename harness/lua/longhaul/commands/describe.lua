@@ -16,9 +16,10 @@ local function print(text) fold.print(text or "") end
 
 -- ---- options ----
 
+local function default_of(option) return option.default == "" and "none" or option.default end
+
 local function print_option(option)
-  print(("    %-20s  %s (default %s)"):format(option.name, option.meaning, option.default == ""
-    and "none" or option.default))
+  print(("    %-20s  %s (default %s)"):format(option.name, option.meaning, default_of(option)))
   print(("    %-20s    %s"):format("", option_text.range(option)))
 end
 
@@ -317,7 +318,9 @@ local sorts = {
   end },
   { "tasks", core.tasks, show_task, function(task) return task.summary end },
   { "training", core.train_options, show_training_option,
-    function(option) return option.meaning end },
+    function(option)
+      return ("%s (default %s: %s)"):format(option.meaning, default_of(option), option_text.range(option))
+    end },
   { "options", class_options, show_option,
     function(entry) return entry[1].option.meaning end },
   { "metrics", metrics.all, show_metric, function(column) return column.metric.says end },
