@@ -15,6 +15,7 @@ local provenance = require "longhaul.run.provenance"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local ranks = require "longhaul.run.ranks"
+local rates = require "longhaul.run.rates"
 local store = require "longhaul.run.store"
 local timing = require "longhaul.run.timing"
 local training = require "longhaul.run.training"
@@ -290,6 +291,9 @@ local function run_plan(runs, sweep)
   sweep.board = progress.board(not settings.number and function() return sweep.forecast:text() end
     or nil)
   if watched then say_expected(left, sweep.board, settings) end
+  for _, text in ipairs(ranks.first and not settings.number and rates.notes(left) or {}) do
+    sweep.board:say("note: " .. text)
+  end
   local ready, outcomes, has_failed = ready_of(left)
   for _, run in ipairs(refused) do outcomes[run] = "failed" end
   if has_failed and settings.fail_fast then return outcomes, true end

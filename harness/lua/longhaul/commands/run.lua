@@ -15,6 +15,7 @@ local progress = require "longhaul.run.progress"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local ranks = require "longhaul.run.ranks"
+local rates = require "longhaul.run.rates"
 local report = require "longhaul.report.report"
 local results = require "longhaul.report.results"
 local runner = require "longhaul.run.runner"
@@ -268,7 +269,7 @@ local function show_plan(experiment, settings, all)
       show_run(run)
       local is_over = finished.is_over(run.state)
       all.runs, all.over = all.runs + 1, all.over + (is_over and 1 or 0)
-      if is_over then table.insert(all.records, run.record) end
+      if is_over then table.insert(all.records, run.record) else table.insert(all.ahead, run) end
       add_memory(run, settings, all)
       all.by[run.expected.by] = (all.by[run.expected.by] or 0) + 1
       all.load = math.max(all.load, not is_over and run.expected.load or 0)
@@ -301,6 +302,7 @@ local function show_total(all, settings, machine)
   end
   local rebuilt = plugins.sentence(all.records)
   if rebuilt then fold.print("note: " .. rebuilt) end
+  for _, text in ipairs(rates.notes(all.ahead)) do fold.print("note: " .. text) end
   for _, texts in ipairs { plan.refusals(all.refused_runs), all.refusals } do
     for _, text in ipairs(texts) do fold.print("refused: " .. text) end
   end
@@ -318,7 +320,7 @@ local function dry_run(values, rest)
   local experiment, settings = load_script(values, rest)
   settings.jobs = jobs_of(values)
   local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refused_runs = {}, refusals = {}, refused = {}, by = {},
-    load = 0, unknown = 0, records = {} }
+    load = 0, unknown = 0, records = {}, ahead = {} }
   show_plans(experiment, settings, all)
   show_total(all, settings, core.machine())
   return #all.refusals + #all.refused_runs > 0 and command.failed or command.ok
