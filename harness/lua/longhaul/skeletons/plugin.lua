@@ -1,8 +1,8 @@
+-- What somebody adds without the tree: a folder with a source, what makes a shared object of it, and
+-- a test. A model and a task are what the skeletons of the tree make.
 local core = require "longhaul.core"
 local quote = require "longhaul.run.quote"
 
--- What somebody adds without the tree: a folder with a source, what makes a shared object of it, and
--- a test. A model and a task are what the skeletons of the tree make.
 local in_tree = {
   model = require("longhaul.skeletons.model").files[1][2],
   task = require("longhaul.skeletons.task").files[1][2],
