@@ -11,8 +11,7 @@ local function doubts_of(row)
       :format(option "warmup", option "steps", option "rate")
   end
   if optimizer ~= "adafactor" and option "rate" == 1 and not row.untuned then
-    list[#list + 1] = ("rate=1, the default, is Adafactor's, and large for %s: say rate in lh.train"):format(
-      optimizer)
+    list[#list + 1] = "rate=1, the default, is Adafactor's, and large for " .. optimizer .. ": say rate in lh.train"
   end
   return list
 end

@@ -347,6 +347,16 @@ here=$PWD
 case $longhaul in /*) ;; *) longhaul=$here/$longhaul ;; esac
 # shellcheck disable=SC2317  # called by succeeds and fails
 skeleton() { (cd "$scratch" && "$longhaul" new "$@"); }
+cat >"$scratch/long.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "long"
+for _, label in ipairs { "short", "a label that is a good deal longer than the column was" } do
+  bench:row { label, model = lh.models.lstm { width = 8 }, task = lh.tasks.recall { pairs = 2 }, train = lh.train { steps = 2, warmup = 1 } }
+end
+return bench
+LUA
+quietly 0 "a long label leaves columns where they are" \
+    test "$("$longhaul" list "$scratch/long.lua" | awk '{ print index($0, " lstm ") }' | sort -u | wc -l)" = 1
 succeeds "rows that a figure shows of others" "RSA-Informer" "$longhaul" list experiments/rsa/figure3.lua --scale smoke
 succeeds "job arrays of a figure" "job1=\$(array rsa-table1 | sbatch" \
     "$longhaul" slurm experiments/rsa/figure3.lua --scale smoke

@@ -207,16 +207,31 @@ local function extend(values, rest)
   return run(values, rest)
 end
 
+local function width(text) return utf8.len(text) or #text end
+
+-- Prints lines of texts, each column as wide as its longest text, but at least `least`.
+local function print_columns(lines, least)
+  local widest = { table.unpack(least) }
+  for _, texts in ipairs(lines) do
+    for i in ipairs(least) do widest[i] = math.max(widest[i], width(texts[i])) end
+  end
+  for _, texts in ipairs(lines) do
+    for i in ipairs(least) do texts[i] = texts[i] .. (" "):rep(widest[i] - width(texts[i])) end
+    fold.print(table.concat(texts, " "))
+  end
+end
+
 local function list(values, rest)
   local script_experiment, settings = load_script(values, rest)
+  local lines = {}
   for _, experiment in ipairs(plan.all(script_experiment)) do
     for _, row in ipairs(experiment.rows) do
       if selection.means(settings.only, row.label, row.dataset) then
-        fold.print(("%-28s %-14s %-12s %s"):format(quote.line(row.label), quote.line(row.dataset),
-          row.model.name, row.line))
+        lines[#lines + 1] = { quote.line(row.label), quote.line(row.dataset), row.model.name, row.line }
       end
     end
   end
+  print_columns(lines, { 28, 14, 12 })
 end
 
 -- ---- dry-run ----
