@@ -16,8 +16,8 @@ local function doubts_of(row)
   return list
 end
 
---- Sentences on the rows of runs whose rate is hardly meant, those of one line of the script that are so alike together:
---- 'a.lua:3: row "XL:512" and 4 more: warmup=1000 is longer than ...'.
+--- Sentences on the rows of runs whose rate is hardly meant, those of one line of the script that are so
+--- alike together: 'a.lua:3: row "XL:512" and 4 more: warmup=1000 is longer than ...'.
 function rates.notes(runs)
   local texts, alike, seen = {}, {}, {}
   for _, run in ipairs(runs) do
