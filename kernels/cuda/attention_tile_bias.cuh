@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/attention_tile.cuh"
 
+/* Whether scores of this pair have a relative bias: keys without positions never do. */
 __device__ static inline bool lh_pair_is_biased(const lh_attention_spec &spec,
                                                 const lh_tile_pair &pair) {
     return spec.bias != NULL && !spec.source[pair.source].everywhere;

@@ -161,7 +161,7 @@ refused({ lh.models.dlinear {}, task = series, parameters = 1e4 }, "dlinear has 
 refused({ text, task = text, parameters = 10 }, "takes a model")
 local elsewhere = lh.tasks.language_model { lh.data.text { "files-elsewhere" }, segment = 32, batch = 2 }
 for _, words in ipairs { "depends on its task's data", "no data 'files-elsewhere'",
-  "`longhaul report --results DIR` has" } do
+  "`longhaul report --results FOLDER` has" } do
   refused({ slide, task = elsewhere, parameters = 1e4 }, words)
 end
 

@@ -30,7 +30,7 @@ return {
     { "math.min(run.seed, seeds)", "1", "every seed starts from the first seed's weights" },
   },
   {
-    file = "harness/run/step_times.lua", tests = "tests/lua/test_timing.lua tests/lua/test_step_times.lua",
+    file = "harness/run/step_times.lua", tests = "tests/lua/test_timing.lua tests/lua/test_shown_times.lua tests/lua/test_step_times.lua",
     { "tonumber(record.step_time_ms) / tonumber(base.step_time_ms)",
       "tonumber(base.step_time_ms) / tonumber(record.step_time_ms)", "relative step time inverted" },
     { 'return record.busy == "no"', "return true", "rounds on a busy machine count" },
@@ -48,7 +48,7 @@ return {
     { "mfu = time.mfu", "mfu = time.matrix_rate", "the rate in the place of the utilisation" },
     { "step_time_q1_ms = time.q1_ms", "step_time_q1_ms = time.q3_ms", "the upper quartile in the lower one's place" },
     { "for _, base in ipairs(bases) do", "for _, base in ipairs {} do", "parts without the baseline" },
-    { "if here and record.busy ~= \"yes\" then", "if here then", "a busy round is never measured again" },
+    { 'idle + (here and record.busy ~= "yes" and 1 or 0)', "idle + (here and 1 or 0)", "a busy round is never measured again" },
     { "record.machine == provenance.machine_name(settings.machine, run.device)\n        and", "", "another machine's time stands for this one's" },
   },
   {
@@ -57,7 +57,7 @@ return {
     { 'probe.load = seen.busy == "yes" and seen.load or nil', "", "times of a busy machine stand for those of an idle one" },
   },
   {
-    file = "harness/run/others.lua", tests = "tests/lua/test_timing.lua tests/lua/test_step_times.lua tests/lua/test_metrics.lua tests/lua/test_estimate.lua",
+    file = "harness/run/others.lua", tests = "tests/lua/test_timing.lua tests/lua/test_shown_times.lua tests/lua/test_step_times.lua tests/lua/test_metrics.lua tests/lua/test_estimate.lua",
     { "used > processors * (busy_share * seconds + ticks)", "used < processors * (busy_share * seconds + ticks)", "an idle machine is busy" },
     { "machine_after - machine - spent", "machine_after - machine", "what this process uses is used by others" },
   },
@@ -140,7 +140,7 @@ return {
     { "run.seed, start)", "run.seed)", "a run id without the run that it starts from" },
   },
   {
-    file = "harness/run/step_times.lua", tests = "tests/lua/test_timing.lua tests/lua/test_step_times.lua",
+    file = "harness/run/step_times.lua", tests = "tests/lua/test_timing.lua tests/lua/test_shown_times.lua tests/lua/test_step_times.lua",
     { "return a.place > b.place", "return a.place < b.place", "of one moment the earlier round counts" },
   },
 }
