@@ -338,7 +338,7 @@ end
 function tables.blocks(made)
   local whole, list, by_title, datasets = { rows = made.rows }, {}, {}, 0
   for c, column in ipairs(made.columns) do
-    local title = column.dataset or "of the model"
+    local title = column.dataset == "" and "without a name" or column.dataset or "of the model"
     whole[c] = c
     if not by_title[title] then
       by_title[title] = { title = title }

@@ -230,7 +230,7 @@ t.test("every metric can stand in a table and on a chart", function()
     local wanted = column.metric == "relative_step_time" and 1 or 7 -- its own baseline
     t.equal(made.rows[1].cells[c].measured, wanted)
     t.equal(select(2, tables.texts(column, made.rows[1].cells[c])), metrics.text(column.metric, wanted))
-    t.equal(column.dataset == "", metrics.is_shared(column.metric))
+    t.equal(column.dataset == nil, metrics.is_shared(column.metric))
   end
 end)
 

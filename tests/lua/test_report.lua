@@ -179,8 +179,8 @@ end)
 t.test("a wide table over several data sets has a part for each", function()
   local made = { title = "wide", scale = "small", columns = {},
     rows = { { label = "a", cells = {} }, { label = "b", cells = {} } } }
-  for c, name in ipairs { "one", "two", "one", "two", "one", "two", "one", "" } do
-    made.columns[c] = { metric = "mse", dataset = name }
+  for c, name in ipairs { "one", "two", "one", "two", "one", "two", "one", false } do
+    made.columns[c] = { metric = "mse", dataset = name or nil }
     made.rows[1].cells[c] = { measured = c, seeds = 1, status = "done", reasons = {} }
     made.rows[2].cells[c] = { measured = name == "two" and 9 or nil, seeds = 1,
       status = name == "two" and "done" or "missing", reasons = {} }
@@ -189,6 +189,8 @@ t.test("a wide table over several data sets has a part for each", function()
   t.contains(text, "## one\n\n| row | MSE | MSE | MSE | MSE |\n")
   t.contains(text, "| a | 1.000 | 3.000 | 5.000 | 7.000 |\n\n## two")
   t.contains(text, "| b | 9.000 | 9.000 | 9.000 |\n\n## of the model")
+  made.columns[8].dataset = ""
+  t.contains(markup.markdown(made), "## without a name\n")
   t.contains(markup.html(made), "<caption>two: measured here</caption>")
   made.columns[8] = nil
   t.contains(markup.markdown(made), "| row | one, MSE | two, MSE |")
