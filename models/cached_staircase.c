@@ -278,6 +278,13 @@ static double flops_per_token(const void *self, int64_t length) {
     return flops / (double)length + lh_staircase_head_flops(config);
 }
 
+/* Steps that drain a segment freeze its last chunks before the next one's first passes see them,
+ * where in one segment they would see them live. */
+static bool splits(const void *self) {
+    const instance *model = self;
+    return model->passes == 1 && model->carried == RAW;
+}
+
 const lh_model_class lh_model_cached_staircase = {
     .name = "cached_staircase",
     .summary = "Staircase attention whose chunks are cached after M passes",
@@ -293,6 +300,7 @@ const lh_model_class lh_model_cached_staircase = {
     .flops_per_token = flops_per_token,
     .check = check,
     .later_options = lh_staircase_later_options,
+    .splits = splits,
 };
 
 const lh_model_class lh_model_feedback = {
@@ -309,4 +317,5 @@ const lh_model_class lh_model_feedback = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .later_options = feedback_later_options,
+    .splits = splits,
 };

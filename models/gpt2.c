@@ -458,6 +458,9 @@ const lh_model_class lh_model_gpt2 = {
     .window = get_window,
 };
 
+/* What is handed on is of windows: without a width of their own they are the segments. */
+static bool splits(const void *self) { return ((const instance *)self)->window > 0; }
+
 const lh_model_class lh_model_gpt2_recurrent = {
     .name = "gpt2_recurrent",
     .summary = "GPT-2 whose windows hand a pooled embedding to the next window",
@@ -474,4 +477,5 @@ const lh_model_class lh_model_gpt2_recurrent = {
     .probe = probe,
     .published_names = published_names,
     .window = get_window,
+    .splits = splits,
 };

@@ -175,6 +175,8 @@ static double flops_per_token(const void *self, int64_t length) {
     return (double)config->layers * flops / (double)length + lh_staircase_head_flops(config);
 }
 
+static bool splits(const void *self) { return ((const instance *)self)->cache == INPUTS; }
+
 const lh_model_class lh_model_staircase = {
     .name = "staircase",
     .summary = "Staircase attention: every token passes the core N times, moving through time",
@@ -190,4 +192,5 @@ const lh_model_class lh_model_staircase = {
     .flops_per_token = flops_per_token,
     .check = check,
     .later_options = later_options,
+    .splits = splits,
 };

@@ -131,3 +131,9 @@ double lh_model_flops_per_token(const lh_model *model, int64_t length) {
     if (model->adapter.ways != 0) return model->adapter.flops_per_token(model, length);
     return model->class->flops_per_token(model->instance, length);
 }
+
+bool lh_model_splits(const lh_model *model) {
+    const lh_model_class *class = model->class;
+    if ((class->abilities & LH_ABLE_STATE) == 0) return false;
+    return class->splits == NULL || class->splits(model->instance);
+}

@@ -13,7 +13,7 @@
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
 #define LH_MODEL_ABI_MAJOR 5
-#define LH_MODEL_ABI_MINOR 0
+#define LH_MODEL_ABI_MINOR 1
 
 /* What the task tells the model before parameters are declared. */
 typedef struct lh_model_setup {
@@ -165,6 +165,8 @@ typedef struct lh_model_class {
     const char *const *later_options;
     /* Optional: options of other models that this one cannot have; the last one is {0}. */
     const lh_refused *refused;
+    /* Optional: whether LH_ABLE_STATE holds with these options; NULL: with all. Since ABI 5.1. */
+    bool (*splits)(const void *instance);
 } lh_model_class;
 
 /* ---- for declare() ---- */
@@ -255,6 +257,8 @@ void lh_model_destroy(lh_model *model);
 
 /* Forward FLOPs per token, the head included; a training step costs three times as many. */
 double lh_model_flops_per_token(const lh_model *model, int64_t length);
+/* Whether it carries a state by which a split into segments changes nothing. */
+bool lh_model_splits(const lh_model *model);
 
 /* ---- plug-ins ---- */
 

@@ -66,7 +66,7 @@ static lh_status compare_all(lh_check_bench *b, const int64_t *lengths, int coun
 /* Only outputs of every position can be compared, and texts that an adapter cuts are not whole. */
 static bool divides(const lh_check_bench *b) {
     const uint32_t abilities = b->spec->model->abilities;
-    return (abilities & LH_ABLE_STATE) != 0 && (abilities & LH_NEEDS_ONE_LENGTH) == 0 &&
+    return lh_model_splits(b->model) && (abilities & LH_NEEDS_ONE_LENGTH) == 0 &&
            b->model->adapter.ways == 0 && b->setup.pred_len == 0 && b->setup.past_length == 0 &&
            b->given == b->length;
 }
@@ -83,8 +83,8 @@ lh_status lh_check_segments(lh_check_bench *bench, lh_finding *out) {
     }
     if (count == 0) {
         lh_find(out, "segments", LH_CHECK_LEFT_OUT, "%s",
-                (bench->spec->model->abilities & LH_ABLE_STATE) == 0
-                    ? "not declared"
+                !lh_model_splits(bench->model)
+                    ? "not declared, or not with these options"
                     : "no other length is taken, or an adapter stands between");
         return LH_OK;
     }

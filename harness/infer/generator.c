@@ -86,7 +86,7 @@ static lh_status create_model(lh_generator *g, const lh_generator_spec *spec) {
                        class->name);
     LH_TRY(lh_model_create_for(class, spec->options, &setup, &g->model));
     if (caches) g->window = class->window(g->model->instance);
-    if (caches || ((class->abilities & LH_ABLE_STATE) != 0 && takes(g, 1))) return LH_OK;
+    if (caches || (lh_model_splits(g->model) && takes(g, 1))) return LH_OK;
     return choose_segment(g, spec->segment);
 }
 
