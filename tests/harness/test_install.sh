@@ -71,7 +71,7 @@ if command -v fish >/dev/null; then
         "$prefix/share/fish/vendor_completions.d/longhaul.fish" "$1"; }
     succeeds "and completes what can be fetched" "gpt2-xl" fish_words "longhaul data fetch gp"
 fi
-fails 2 "no shell" "no shell 'bsh' (did you mean 'bash'?)" installed longhaul completion bsh
+fails 2 "no shell" "no shell 'bsh' (did you mean 'bash' or 'zsh'?)" installed longhaul completion bsh
 
 cd "$tree" || exit 1
 quietly 0 "it is taken away" "${install[@]}" uninstall

@@ -93,7 +93,7 @@ trains_as_told() {
 succeeds "which the command that it tells trains" "accuracy" trains_as_told
 
 sed -i 's/return tokens, targets, mask/return tokens, targets[word], mask/' "$scratch/tasks/copy.lua"
-fails 1 "a mistake is told with file and line" "copy.lua:11: undefined global 'word'" run mistake
+fails 1 "a mistake is told with file and line" "copy.lua:12: undefined global 'word'" run mistake
 fails 1 "a wrong file name is told" "nowhere.lua" "$LONGHAUL_BIN" train --model slide --task scripted_tokens --task-options file=nowhere.lua
 
 finish

@@ -21,6 +21,7 @@ file kernels/good.h <<'C'
  * Both may be negative. */
 int lh_sum(int a, int b);
 C
+echo "# Small" | file README.md
 for script in includes models size docs tested words; do
     quietly 0 "$script accepts the tree" on_tree "$script"
 done
@@ -97,6 +98,9 @@ fails 1 "sees a long file" "601 lines, at most 600" on_tree size
     yes '  step()' | head -n 60
     echo 'end'
 } | file kernels/long.lua
+yes word | head -n 1001 | file README.md
+fails 1 "sees a long README" "README.md:1: 1001 words, at most 1000" on_tree size
+echo "# Small" | file README.md
 fails 1 "sees a long Lua function" "kernels/long.lua:1: function of 62 lines" on_tree size
 
 file harness/engine/bare.h <<'C'

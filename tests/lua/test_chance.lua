@@ -8,6 +8,7 @@ local source = {}
 function source:mean(cell) return statistics.of(cell) end
 function source:seeds(cell) return cell end
 function source:quartiles() return {} end
+function source:rounds() end
 function source:kind() return "quality" end
 function source:most() return math.huge end
 function source:lack() return "not run" end

@@ -20,7 +20,7 @@ local function source_of(value)
     mean = function(_, cell) return value(cell.row, cell.metric, cell.dataset) end,
     seeds = function() return nil end, kind = function() return "cost" end,
     lack = function() return "not run" end,
-    quartiles = function() return {} end,
+    quartiles = function() return {} end, rounds = function() return nil end,
     apart = function() return nil end, doubt = function() return nil end,
     data = function() return {} end,
   }

@@ -86,7 +86,7 @@ static bool step_open(step *s, const char *name, const char *options, const char
     if (!CHECK_OK(lh_options_create(name, class->options, &s->model)) ||
         !CHECK_OK(lh_options_parse(s->model, options)) ||
         !CHECK_OK(lh_options_create("sizes", lh_sizes_task.options, &s->task)) ||
-        !CHECK_OK(lh_options_parse(s->task, "vocabulary=50 segment=64 batch=2")) ||
+        !CHECK_OK(lh_options_parse(s->task, "vocabulary=64 segment=64 batch=2")) ||
         !CHECK_OK(lh_options_create("train", lh_train_options, &s->train)) ||
         !CHECK_OK(lh_options_set(s->train, "precision", precision)))
         return false;
