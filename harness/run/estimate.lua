@@ -47,10 +47,10 @@ local function trained_here(settings)
     for _, run in ipairs(results:rows()) do
       -- before it had a column of its own, the rate stood where that of a round stands
       local rate = tonumber(run.training_tokens_per_second) or tonumber(run.tokens_per_second)
-      if run.status == "done" and rate and run.machine == machine and run.device == settings.device
-        then
-        local key = key_of(tonumber(run.threads), run.class, run.model_options, run.task,
-          run.task_options, run.precision)
+      -- what was brought over from an older store does not say its threads
+      local threads = tonumber(run.threads)
+      if run.status == "done" and rate and threads and run.machine == machine and run.device == settings.device then
+        local key = key_of(threads, run.class, run.model_options, run.task, run.task_options, run.precision)
         known[key] = { token_s = 1 / rate, peak_memory_bytes = tonumber(run.peak_memory_bytes) }
       end
     end

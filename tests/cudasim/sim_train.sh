@@ -77,7 +77,7 @@ same lstm 'layers=2 width=8 hidden=8 dropout=0.1' optimizer=adam
 
 compare slide "$tiny window=4" optimizer=adafactor 0.005 tf32
 succeeds "activations in bf16 take half the memory" "of them" \
-    "$LONGHAUL_BIN" lua tests/cudasim/memory.lua slide 'layers=2 width=32 heads=2 window=8 dropout=0.1'
+    "$LONGHAUL_BIN" lua tests/cudasim/memory.lua slide 'layers=4 width=32 heads=2 window=8 dropout=0.1'
 fails 1 "tf32 on the processor" "precision=tf32 on the processor needs a GPU" \
     "$LONGHAUL_BIN" train --device cpu --model slide --task random_walk --train precision=tf32
 graphs brt "$tiny window=4 recurrence=fixed:skip recurrent_layers=1" 'optimizer=adam precision=bf16 clip=1'

@@ -218,7 +218,11 @@ t.test("what was trained here wins, what was trained elsewhere says nothing", fu
   t.equal(own.by, "runs")
   t.near(own.step_s, 2, 1e-12) -- 128 tokens
   t.equal(own.bytes, 12345)
-  record.machine = "another"
+  -- of an older store, which did not keep the threads
+  record.threads = nil
+  results:put(record)
+  t.equal(expected_of({ row }, { stores = { results } })[1].expected.by, "probe")
+  record.machine, record.threads = "another", machine.threads
   results:put(record)
   t.equal(expected_of({ row }, { stores = { results } })[1].expected.by, "probe")
 end)
