@@ -73,13 +73,16 @@ function StepTimes:beside(configuration, others)
   return found
 end
 
---- Those of them that are of idle rounds, on the machine and with the threads and ranks of the latest
---- of these.
+-- Processors of one name may have other instructions.
+local place = { "machine", "kernels", "threads", "ranks" }
+
+--- Those of them that are of idle rounds, on the machine and with the kernels, threads and ranks of the
+--- latest of these.
 function StepTimes:idle(configuration, others)
   local found = {}
   for _, record in ipairs(self:beside(configuration, others)) do
     local first, alike = found[1] or record, is_usable(record)
-    for _, name in ipairs { "machine", "threads", "ranks" } do alike = alike and record[name] == first[name] end
+    for _, name in ipairs(place) do alike = alike and record[name] == first[name] end
     if alike then found[#found + 1] = record end
   end
   return found

@@ -91,7 +91,8 @@ local function state_of(list, group, known, settings)
     local all, idle = 0, 0
     for _, record in ipairs(known:beside(run.identity.configuration, bases)) do
       local here = record.machine == provenance.machine_name(settings.machine, run.device)
-        and tonumber(record.threads) == threads and tonumber(record.ranks) == ranks.size
+        and record.kernels == settings.machine.kernels and tonumber(record.threads) == threads
+        and tonumber(record.ranks) == ranks.size
       all, idle = all + (here and 1 or 0), idle + (here and record.busy ~= "yes" and 1 or 0)
     end
     if all < settings.rounds then return "missing" end

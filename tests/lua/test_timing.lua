@@ -212,6 +212,7 @@ t.test("another device's, machine's or number of threads' time does not stand fo
   t.equal(#measure(made, nil, "cpu"), 0)
   t.equal(#measure(made, { machine = lh.merged(machine, { threads = 1 }) }), 1)
   t.equal(#measure(made, { machine = lh.merged(machine, { cpu = "another" }) }), 1)
+  t.equal(#measure(made, { machine = lh.merged(machine, { kernels = "others" }) }), 1)
   t.equal(#measure(made, { force = true }), 1)
 end))
 
