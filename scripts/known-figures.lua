@@ -211,8 +211,8 @@ end
 
 --- Step times of pairs { row, other } timed side by side, one in the other, by data sets; ~ before
 --- those of a machine that was busy or of which nobody knows.
-function known.step_time_ratios(path, list)
-  local source, lines, head, count = results_of(path), {}, { "" }, 0
+function known.step_time_ratios(path, list, scale)
+  local source, lines, head, count = results_of(path, scale), {}, { "" }, 0
   for i, dataset in ipairs(source.datasets) do head[i + 1] = dataset end
   for i, pair in ipairs(list) do
     lines[i] = { quote.markdown(("%s in %s"):format(pair[1], pair[2])) }
