@@ -459,7 +459,9 @@ const lh_model_class lh_model_gpt2 = {
 };
 
 /* What is handed on is of windows: without a width of their own they are the segments. */
-static bool splits(const void *self) { return ((const instance *)self)->window > 0; }
+static bool splits(const void *self) {
+    return ((const instance *)self)->window > 0;
+}
 
 const lh_model_class lh_model_gpt2_recurrent = {
     .name = "gpt2_recurrent",

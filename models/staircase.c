@@ -175,7 +175,9 @@ static double flops_per_token(const void *self, int64_t length) {
     return (double)config->layers * flops / (double)length + lh_staircase_head_flops(config);
 }
 
-static bool splits(const void *self) { return ((const instance *)self)->cache == INPUTS; }
+static bool splits(const void *self) {
+    return ((const instance *)self)->cache == INPUTS;
+}
 
 const lh_model_class lh_model_staircase = {
     .name = "staircase",
