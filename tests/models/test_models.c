@@ -79,6 +79,9 @@ TEST(a_start_flag_is_a_fresh_start) {
 static void segments(trial *t) {
     real split[ROWS * COUNT * WIDTH];
     if (!t->which->splits) return;
+    const bool carries = (t->bench.model->class->abilities & LH_ABLE_STATE) != 0;
+    fail_case(t->which, lh_model_splits(t->bench.model) == carries,
+              "it must say that segments change nothing, where it carries a state");
     CHECK_OK(lh_state_clear(t->bench.state));
     if (!bench_run(&t->bench, t->tokens, COUNT, t->which->segment / 2, fresh, split)) return;
     fail_case(t->which, largest_difference(split, t->hidden, ROWS * COUNT * WIDTH) < 2e-5,
