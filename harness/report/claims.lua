@@ -172,18 +172,14 @@ end
 
 -- ---- the file ----
 
--- Two scripts may call claims of their own alike, also over cells of one experiment.
-local function key_of(record)
-  return table.concat({ totals.maker(record), record.claim, record.scale, record.device, record.script or "" }, "\n")
-end
-
--- The key that a record had before scripts were told apart.
-local function old_key_of(record) return key_of(setmetatable({ script = "" }, { __index = record })) end
+local function key_of(record) return totals.key(record, record.scale, record.script) end
 
 -- Those of a file without devices are by other rules.
 local function merge(path, records)
   local fresh, merged = {}, {}
-  for _, record in ipairs(records) do fresh[key_of(record)], fresh[old_key_of(record)] = true, true end
+  for _, record in ipairs(records) do
+    fresh[key_of(record)], fresh[totals.key(record, record.scale)] = true, true
+  end
   for _, old in ipairs(core.exists(path) and (csv.read(path)) or {}) do
     if old.script == "" then old.script = nil end
     if old.device and not fresh[key_of(old)] then merged[#merged + 1] = old end

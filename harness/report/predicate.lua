@@ -201,13 +201,14 @@ local function reach_of_quartiles(self, source, cells, value, margin)
   return loss(worst)
 end
 
--- The values by idle round of the step times among cells, where as many rounds have all of them as seeds
--- decide; nil otherwise: then the quartiles of a round do.
-local function values_by_round(source, cells)
+-- What the step times among cells are worked out with where as many idle rounds have all of them as seeds
+-- decide, rounds in place of seeds; nil otherwise: then the quartiles of a round do.
+local function over_rounds(source, cells)
   local by_round = {}
   for _, cell in ipairs(cells) do by_round[cell] = source:rounds(cell) end
-  local shared = next(by_round) and #chance.over(source, by_round).seeds or 0
-  return shared >= statistics.fewest_seeds and by_round or nil
+  if not next(by_round) then return nil end
+  local over = chance.over(source, by_round)
+  return #over.seeds >= statistics.fewest_seeds and over or nil
 end
 
 -- Why means do not decide it; nil where they do.
@@ -237,8 +238,8 @@ local function measure_leaf(self, source)
   local found = survey(self, source)
   local leaf = { kinds = found.kinds, lacking = found.lacking, compared = 1, held = 0,
     text = ("%s %s %s"):format(term.text(self.a), self.sign, term.text(self.b)) }
-  local by_round = values_by_round(source, found.cells)
-  local over = chance.over(source, by_round or found.seeded and found.by_seed or {})
+  local rounds = over_rounds(source, found.cells)
+  local over = rounds or chance.over(source, found.seeded and found.by_seed or {})
   local a, b = term.at(self.a, over.value), term.at(self.b, over.value)
   if a == nil or b == nil then return leaf end
   if not is_number(self.margin(a, b)) then
@@ -248,12 +249,12 @@ local function measure_leaf(self, source)
   leaf.a, leaf.b, leaf.sign, leaf.names = a, b, self.sign, { term.text(self.a), term.text(self.b) }
   leaf.outcome, leaf.margin = self.holds(a, b), self.margin(a, b)
   leaf.held = leaf.outcome and 1 or 0
-  leaf.has_chance, leaf.closest = by_round ~= nil or found.seeded, leaf
-  leaf[by_round and "rounds" or "seeds"] = leaf.has_chance and #over.seeds or nil
+  leaf.has_chance, leaf.closest = rounds ~= nil or found.seeded, leaf
+  leaf[rounds and "rounds" or "seeds"] = leaf.has_chance and #over.seeds or nil
   if leaf.has_chance then leaf.error, leaf.p_value = chance.of(self, over, leaf.outcome) end
-  leaf.reach = by_round and 0
+  leaf.reach = rounds and 0
     or reach_of_quartiles(self, source, found.cells, over.value, leaf.margin)
-  leaf.apart = source:apart(found.cells, by_round ~= nil)
+  leaf.apart = source:apart(found.cells, rounds ~= nil)
   return leaf
 end
 

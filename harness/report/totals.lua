@@ -87,6 +87,12 @@ local function weight(record)
   return decided[record.verdict] or record.measured ~= "" and 1 or 0
 end
 
+--- What tells a claim at a scale ("": at any) on a device from others. Two scripts may call claims of their
+--- own alike, also over cells of one experiment; records of before that was told have no `script`.
+function totals.key(record, scale, script)
+  return table.concat({ totals.maker(record), record.claim, scale, record.device, script or "" }, "\n")
+end
+
 --- One record for each claim and device, as of scale `called`: the one that says most, and of those
 --- that say as much the one of the scale that `scales` names first.
 function totals.best(records, scales, called)
@@ -94,7 +100,7 @@ function totals.best(records, scales, called)
   for i, scale in ipairs(scales) do rank[scale] = #scales - i end
   local function value(record) return weight(record) * #scales + rank[record.scale] end
   for _, record in ipairs(records) do
-    local key = table.concat({ totals.maker(record), record.claim, record.device, record.script or "" }, "\n")
+    local key = totals.key(record, "", record.script)
     if rank[record.scale] then
       if not best[key] then order[#order + 1] = key end
       if not best[key] or value(record) > value(best[key]) then best[key] = record end

@@ -14,6 +14,8 @@
 -- rate was still 0, as that of the first step of a warmup is: the loss of first weights may be above
 -- a guess. A loss that is no number is not divergence but a failure: training and evaluation stop
 -- with an error.
+local csv = require "longhaul.run.csv"
+
 local divergence = {}
 
 local bits_above_guess, times_zero = 1, 10
@@ -61,7 +63,7 @@ end
 -- The training losses of a curve's points, which are texts; a point may be without one.
 local function losses_of(curve, name)
   local list = {}
-  for _, point in ipairs(curve) do list[#list + 1] = point[name] == "inf" and math.huge or tonumber(point[name]) end
+  for _, point in ipairs(curve) do list[#list + 1] = csv.number(point[name]) end
   return list
 end
 

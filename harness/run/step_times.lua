@@ -76,14 +76,22 @@ end
 -- Processors of one name may have other instructions.
 local place = { "machine", "kernels", "threads", "ranks" }
 
+--- Whether two records are of one machine, with the same kernels, threads and ranks.
+function step_times.are_of_one_place(a, b)
+  for _, name in ipairs(place) do
+    if tostring(a[name]) ~= tostring(b[name]) then return false end
+  end
+  return true
+end
+
 --- Those of them that are of idle rounds, on the machine and with the kernels, threads and ranks of the
 --- latest of these.
 function StepTimes:idle(configuration, others)
   local found = {}
   for _, record in ipairs(self:beside(configuration, others)) do
-    local first, alike = found[1] or record, is_usable(record)
-    for _, name in ipairs(place) do alike = alike and record[name] == first[name] end
-    if alike then found[#found + 1] = record end
+    if is_usable(record) and step_times.are_of_one_place(record, found[1] or record) then
+      found[#found + 1] = record
+    end
   end
   return found
 end

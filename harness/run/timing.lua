@@ -82,7 +82,9 @@ end
 -- "timed" (in as many idle rounds as are asked for), "busy" (in as many, but not all of them idle) or
 -- "missing": what is known of a group's rows here.
 local function state_of(list, group, known, settings)
-  local state, bases, threads = "timed", {}, settings.machine.threads
+  local state, bases, device = "timed", {}, group[1].device
+  local here = { machine = provenance.machine_name(settings.machine, device), kernels = settings.machine.kernels,
+    threads = settings.machine.threads, ranks = ranks.size }
   for _, run in ipairs(list) do
     local id = run.identity.configuration
     if group.is_base[id] then bases[#bases + 1] = id end
@@ -90,10 +92,8 @@ local function state_of(list, group, known, settings)
   for _, run in ipairs(list) do
     local all, idle = 0, 0
     for _, record in ipairs(known:beside(run.identity.configuration, bases)) do
-      local here = record.machine == provenance.machine_name(settings.machine, run.device)
-        and record.kernels == settings.machine.kernels and tonumber(record.threads) == threads
-        and tonumber(record.ranks) == ranks.size
-      all, idle = all + (here and 1 or 0), idle + (here and record.busy ~= "yes" and 1 or 0)
+      local is_here = step_times.are_of_one_place(record, here)
+      all, idle = all + (is_here and 1 or 0), idle + (is_here and record.busy ~= "yes" and 1 or 0)
     end
     if all < settings.rounds then return "missing" end
     if idle < settings.rounds then state = "busy" end

@@ -34,6 +34,8 @@ return {
     { "tonumber(record.step_time_ms) / tonumber(base.step_time_ms)",
       "tonumber(base.step_time_ms) / tonumber(record.step_time_ms)", "relative step time inverted" },
     { 'return record.busy == "no"', "return true", "rounds on a busy machine count" },
+    { 'local place = { "machine", "kernels",', 'local place = { "kernels",', "another machine's time stands for this one's" },
+    { 'local place = { "machine", "kernels",', 'local place = { "machine",', "that of other instructions does" },
     { 'return record.busy == "no"', 'return record.busy ~= "yes"', "rounds of an unknown load count" },
     { "if a.date ~= b.date then return a.date > b.date end", "if a.date ~= b.date then return a.date < b.date end", "the earliest round counts" },
     { "all = all and self.rounds[record.round][other] ~= nil", "all = all", "rounds without the baseline are compared" },
@@ -48,8 +50,7 @@ return {
     { "mfu = time.mfu", "mfu = time.matrix_rate", "the rate in the place of the utilisation" },
     { "step_time_q1_ms = time.q1_ms", "step_time_q1_ms = time.q3_ms", "the upper quartile in the lower one's place" },
     { "for _, base in ipairs(bases) do", "for _, base in ipairs {} do", "parts without the baseline" },
-    { 'idle + (here and record.busy ~= "yes" and 1 or 0)', "idle + (here and 1 or 0)", "a busy round is never measured again" },
-    { "record.machine == provenance.machine_name(settings.machine, run.device)\n        and", "", "another machine's time stands for this one's" },
+    { 'idle + (is_here and record.busy ~= "yes" and 1 or 0)', "idle + (is_here and 1 or 0)", "a busy round is never measured again" },
   },
   {
     file = "harness/run/probes.lua", tests = "tests/lua/test_estimate.lua",

@@ -225,7 +225,7 @@ return {
   {
     file = "harness/run/step_times.lua", tests = "tests/lua/test_timing.lua tests/lua/test_shown_times.lua tests/lua/test_step_times.lua",
     { "all = all and self.rounds", "all = self.rounds", "a round has the last of the others alone" },
-    { "local first, alike = found[1] or record, is_usable(record)", "local first, alike = found[1] or record, true", "rounds of a busy machine decide" },
+    { "if is_usable(record) and step_times.are_of_one_place(", "if step_times.are_of_one_place(", "rounds of a busy machine decide" },
     { "record.ranks == timed.ranks then return record end", "record.ranks == timed.ranks then return list[#list] end", "memory is of the oldest round" },
   },
   {
