@@ -344,7 +344,7 @@ try_nvcc() {
         why="$1 is release $release, and CUDA 12 or later is needed"
         return
     fi
-    for library in cublas cudart; do
+    for library in cublas cublasLt cudart; do
         if ! flags+=" $(cuda_library $library "$home")"; then
             why="no lib$library.so in lib*/ and lib/*/ of $home, nor lib$library.so.* in nvidia/*/lib/ of python3"
             return

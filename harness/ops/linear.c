@@ -169,9 +169,8 @@ lh_tensor *lh_linear_add(lh_tape *tape, lh_tensor *residual, lh_tensor *x, lh_te
         return LH_OP_FAIL("linear_add: residual %s, x weight %s", lh_shape_text(residual),
                           lh_shape_text(y));
     }
-    if (lh_tensor_copy(y, residual) != LH_OK) return NULL;
     lh_matmul_args args = forward_args(&l, x, weight, y);
-    args.write = LH_ADD;
+    args.residual = lh_tensor_activation(residual);
     count_flops(tape, &l);
     const lh_record record = {.op = "linear_add",
                               .backward = linear_backward,

@@ -1,5 +1,6 @@
-/* Of matrix products: kernels/cuda/matmul.cu. */
+/* Of matrix products: kernels/cuda/matmul.cu, matmul_epilogue.cu. */
 #include "kernels/cost/cost.h"
+#include "kernels/cuda/matmul_epilogue.h"
 
 enum { BF16_GRAIN = 8 }; /* rows of operands begin at multiples of so many elements */
 
@@ -37,13 +38,30 @@ static void multiply(lh_cost *cost, const lh_matmul_args *a, double results) {
     lh_cost_write(cost, lh_cost_bytes(a->c, results), a->write);
 }
 
-/* Bias and activation, in a pass of their own. */
-static void finish(lh_cost *cost, const lh_matmul_args *a, double results) {
-    if (a->bias == NULL && a->pre.data == NULL && a->activation == LH_UNARY_IDENTITY) return;
+/* Bias, activation and residual along with the product: nothing of C is read back. */
+static void take_along(lh_cost *cost, const lh_matmul_args *a, double results) {
+    if (a->precision == LH_PRECISION_BF16 && lh_epilogue_rounds_bias(a)) {
+        cost->launches += 1;
+        cost->written += 2 * (double)a->n;
+        cost->read += 2 * (double)a->n;
+    }
+    cost->read += lh_cost_reals(a->bias, (double)a->n) + lh_cost_bytes(a->residual, results);
+    cost->written += lh_cost_bytes(a->pre, results);
+}
+
+/* Bias and activation in a pass of their own, a residual copied to C before. */
+static void pass_over(lh_cost *cost, const lh_matmul_args *a, double results) {
+    const double bytes = lh_cost_bytes(a->c, results);
+    if (a->residual.data != NULL) { /* which is then read again */
+        cost->launches += 1;
+        cost->read += 2 * bytes;
+        cost->written += bytes;
+    }
+    if (!lh_matmul_has_finish(a)) return;
     cost->launches += 1;
     cost->flops += 10 * results;
-    cost->read += lh_cost_bytes(a->c, results) + lh_cost_reals(a->bias, (double)a->n);
-    cost->written += lh_cost_bytes(a->c, results) + lh_cost_bytes(a->pre, results);
+    cost->read += bytes + lh_cost_reals(a->bias, (double)a->n);
+    cost->written += bytes + lh_cost_bytes(a->pre, results);
 }
 
 lh_cost lh_cost_matmul(const lh_matmul_args *args) {
@@ -52,10 +70,13 @@ lh_cost lh_cost_matmul(const lh_matmul_args *args) {
     if (results == 0) return cost;
     if (args->k > 0) {
         multiply(&cost, args, results);
-    } else if (args->write == LH_SET) {
+    } else if (args->write == LH_SET && args->residual.data == NULL) {
         cost.launches = 1;
         cost.written = lh_cost_bytes(args->c, results);
     }
-    finish(&cost, args, results);
+    if (lh_matmul_takes_epilogue(args))
+        take_along(&cost, args, results);
+    else
+        pass_over(&cost, args, results);
     return cost;
 }

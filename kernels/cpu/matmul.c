@@ -10,6 +10,7 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/matmul_plan.h"
 #include "kernels/cpu/unary_math.h"
+#include "kernels/matmul_residual.h"
 #include "kernels/product.h"
 
 enum { ROWS_OF_JOIN = 16 };
@@ -165,7 +166,15 @@ size_t lh_cpu_matmul_workspace(const lh_matmul_args *args) {
     return (size_t)(lh_max(0, slices - 1) * folded.batch * folded.m * folded.n) * sizeof(real);
 }
 
+static lh_status add_to_residual(const lh_launch *launch, const lh_matmul_args *args) {
+    const lh_copy_args copy = lh_matmul_residual_copy(args);
+    const lh_matmul_args onto = lh_matmul_onto_residual(args);
+    const lh_status status = lh_cpu_copy(launch, &copy);
+    return status == LH_OK ? lh_cpu_matmul(launch, &onto) : status;
+}
+
 lh_status lh_cpu_matmul(const lh_launch *launch, const lh_matmul_args *args) {
+    if (args->residual.data != NULL) return add_to_residual(launch, args);
     const lh_dtype dtype = (lh_dtype)(args->a.dtype | args->b.dtype | args->c.dtype);
     const lh_matmul_args folded = fold_batch(args);
     if (!lh_product_knows(dtype, args->precision)) return LH_EOPTION;

@@ -14,7 +14,6 @@ typedef struct cuda_device {
     cudaDeviceProp properties;
     lh_cuda_stream stream;
     lh_cuda_recorder recorder;
-    void *blas_workspace;
     cudaStream_t beside;       /* of copies */
     cudaEvent_t asked, copied; /* where the stream stood when a copy began; all copies so far */
 } cuda_device;
@@ -163,7 +162,8 @@ static void close_device(lh_device *base) {
     lh_cuda_recorder_close(&device->recorder);
     close_copies(device);
     if (device->stream.blas != NULL) (void)BLAS(cublasDestroy(device->stream.blas));
-    if (device->blas_workspace != NULL) (void)LH_CUDA(cudaFree(device->blas_workspace));
+    if (device->stream.blas_workspace != NULL)
+        (void)LH_CUDA(cudaFree(device->stream.blas_workspace));
     if (device->stream.fault != NULL) (void)LH_CUDA(cudaFree(device->stream.fault));
     if (device->stream.stream != NULL) (void)LH_CUDA(cudaStreamDestroy(device->stream.stream));
     free(device);
@@ -176,9 +176,12 @@ static lh_status open_blas(cuda_device *device) {
         (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
     LH_CUDA_TRY(BLAS(cublasCreate(&device->stream.blas)));
     LH_CUDA_TRY(BLAS(cublasSetMathMode(device->stream.blas, mode)));
-    LH_CUDA_TRY(LH_CUDA(cudaMalloc(&device->blas_workspace, BLAS_WORKSPACE)));
+    LH_CUDA_TRY(LH_CUDA(cudaMalloc(&device->stream.blas_workspace, BLAS_WORKSPACE)));
+    device->stream.blas_workspace_bytes = BLAS_WORKSPACE;
+    device->stream.epilogues = lh_cuda_wants("LH_EPILOGUES");
     LH_CUDA_TRY(BLAS(cublasSetStream(device->stream.blas, device->stream.stream)));
-    return BLAS(cublasSetWorkspace(device->stream.blas, device->blas_workspace, BLAS_WORKSPACE));
+    return BLAS(
+        cublasSetWorkspace(device->stream.blas, device->stream.blas_workspace, BLAS_WORKSPACE));
 }
 
 static lh_status open_parts(cuda_device *device, int number) {

@@ -15,6 +15,8 @@
 #define LH_KERNELS_CUDA_LAUNCH_CUH
 
 #include <cuda_runtime.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "kernels/cuda/kernels_cuda.h"
 
@@ -26,12 +28,21 @@ struct cublasContext;
 typedef struct lh_cuda_stream {
     cudaStream_t stream;
     struct cublasContext *blas;
+    void *blas_workspace; /* of one product at a time */
+    size_t blas_workspace_bytes;
+    bool epilogues; /* unless LH_EPILOGUES=0 */
     int32_t *fault; /* on the device: 0, or 1 + the lh_kernel_id that met bad data */
 } lh_cuda_stream;
 
 /* The launch's stream, with the handle of cuBLAS and the fault word. */
 static inline const lh_cuda_stream *lh_stream_of(const lh_launch *launch) {
     return (const lh_cuda_stream *)launch->stream;
+}
+
+/* Unless the environment says NAME=0. */
+static inline bool lh_cuda_wants(const char *name) {
+    const char *value = getenv(name);
+    return value == NULL || strcmp(value, "0") != 0;
 }
 
 /* ---- Checks ---- */

@@ -1,30 +1,22 @@
-/* Matrix products through cuBLAS, which is column-major: C^T = op(B)^T op(A)^T. In bf16 operands
- * that lie in memory as f32 are rounded into workspace first. Bias and activation follow in one
- * pass over C. */
-#include <cublas_v2.h>
+/* Matrix products through cuBLAS. In bf16 operands that lie in memory as f32 are rounded into
+ * workspace first. Bias, activation and residual go along where cuBLASLt knows a way
+ * (matmul_epilogue.cu), else in a pass of their own over C. */
+#include "kernels/cuda/gemm.cuh"
+
 #include <limits.h>
 
 #include "kernels/cuda/bf16.cuh"
 #include "kernels/cuda/element.cuh"
+#include "kernels/cuda/matmul_epilogue.h"
 #include "kernels/cuda/unary.cuh"
+#include "kernels/matmul_residual.h"
 
 /* Rows of tensor-core operands begin at multiples of 16 bytes. */
 enum { BF16_GRAIN = 8, WORKSPACE_ALIGNMENT = 256 };
 
-/* An operand as it lies in memory: `count` matrices of [rows][columns]. */
-typedef struct operand {
-    const void *data;
-    cudaDataType_t type;
-    int64_t count, rows, columns, leading, step;
-} operand;
-
-static cudaDataType_t type_of(lh_dtype dtype) {
-    return dtype == LH_BF16 ? CUDA_R_16BF : CUDA_R_32F;
-}
-
-static operand left_of(const lh_matmul_args *a) {
+static lh_operand left_of(const lh_matmul_args *a) {
     return {a->a.data,
-            type_of(a->a.dtype),
+            lh_blas_type(a->a.dtype),
             a->a_step == 0 ? lh_min(1, a->batch) : a->batch,
             a->transpose_a ? a->k : a->m,
             a->transpose_a ? a->m : a->k,
@@ -32,9 +24,9 @@ static operand left_of(const lh_matmul_args *a) {
             a->a_step};
 }
 
-static operand right_of(const lh_matmul_args *a) {
+static lh_operand right_of(const lh_matmul_args *a) {
     return {a->b.data,
-            type_of(a->b.dtype),
+            lh_blas_type(a->b.dtype),
             a->b_step == 0 ? lh_min(1, a->batch) : a->batch,
             a->transpose_b ? a->n : a->k,
             a->transpose_b ? a->k : a->n,
@@ -44,20 +36,20 @@ static operand right_of(const lh_matmul_args *a) {
 
 /* ---- bf16 ---- */
 
-static int64_t rounded_pitch(const operand &x) {
+static int64_t rounded_pitch(const lh_operand &x) {
     return lh_chunk_count(x.columns, BF16_GRAIN) * BF16_GRAIN;
 }
 
 /* Workspace for an operand of a product in bf16. */
-static size_t rounded_bytes(const operand &x) {
+static size_t rounded_bytes(const lh_operand &x) {
     if (x.type == CUDA_R_16BF) return 0;
     const size_t bytes = (size_t)(x.count * x.rows * rounded_pitch(x)) * sizeof(__nv_bfloat16);
     return lh_round_up(bytes, WORKSPACE_ALIGNMENT);
 }
 
 /* Rounds an operand into `memory`, where it then lies, unless it was bf16 all along. */
-static lh_status round_operand(const lh_launch *launch, void *memory, operand *x) {
-    const operand from = *x;
+static lh_status round_operand(const lh_launch *launch, void *memory, lh_operand *x) {
+    const lh_operand from = *x;
     if (from.type == CUDA_R_16BF) return LH_OK;
     const real *data = (const real *)from.data;
     const int64_t pitch = rounded_pitch(from), runs = pitch / LH_RUN;
@@ -75,50 +67,55 @@ static lh_status round_operand(const lh_launch *launch, void *memory, operand *x
     return LH_OK;
 }
 
+/* The bias as a matrix of one row. */
+static lh_operand bias_of(const lh_matmul_args *args) {
+    return {args->bias, CUDA_R_32F, 1, 1, args->n, args->n, 0};
+}
+
+static bool rounds_bias(const lh_matmul_args *args) {
+    return lh_matmul_takes_epilogue(args) && lh_epilogue_rounds_bias(args);
+}
+
 size_t lh_cuda_matmul_workspace(const lh_matmul_args *args) {
     if (args->precision != LH_PRECISION_BF16) return 0;
-    return rounded_bytes(left_of(args)) + rounded_bytes(right_of(args));
+    return rounded_bytes(left_of(args)) + rounded_bytes(right_of(args)) +
+           (rounds_bias(args) ? rounded_bytes(bias_of(args)) : 0);
+}
+
+static lh_status round_operands(const lh_launch *launch, lh_gemm *gemm) {
+    char *memory = (char *)launch->workspace;
+    const size_t left_bytes = rounded_bytes(gemm->left), right_bytes = rounded_bytes(gemm->right);
+    LH_CUDA_TRY(round_operand(launch, memory, &gemm->left));
+    LH_CUDA_TRY(round_operand(launch, memory + left_bytes, &gemm->right));
+    if (!rounds_bias(gemm->args)) return LH_OK;
+    lh_operand bias = bias_of(gemm->args);
+    LH_CUDA_TRY(round_operand(launch, memory + left_bytes + right_bytes, &bias));
+    gemm->bias = bias.data;
+    return LH_OK;
 }
 
 /* ---- the product ---- */
 
-static lh_status check_blas(cublasStatus_t status) {
-    if (status == CUBLAS_STATUS_SUCCESS) return LH_OK;
-    lh_device_explain("matmul: %s", cublasGetStatusString(status));
-    return LH_EDEVICE;
-}
-
-/* cuBLAS wants a leading dimension of at least the rows that it sees, also where there is one. */
-static int leading(int64_t own, int64_t columns) {
-    return (int)lh_max(own, lh_max(columns, 1));
-}
-
-static lh_status multiply(const lh_launch *launch, const lh_matmul_args *a) {
+static lh_status multiply(const lh_launch *launch, const lh_gemm *gemm) {
+    const lh_matmul_args *a = gemm->args;
+    const lh_operand &left = gemm->left, &right = gemm->right;
     const float alpha = a->alpha, beta = a->write == LH_ADD ? 1 : 0;
-    operand left = left_of(a), right = right_of(a);
-    if (a->precision == LH_PRECISION_BF16) {
-        char *memory = (char *)launch->workspace;
-        const size_t left_bytes = rounded_bytes(left);
-        LH_CUDA_TRY(round_operand(launch, memory, &left));
-        LH_CUDA_TRY(round_operand(launch, memory + left_bytes, &right));
-    }
     const cublasHandle_t blas = lh_stream_of(launch)->blas;
-    const cublasOperation_t op_right = a->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-                            op_left = a->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-    const cublasComputeType_t compute =
-        a->precision == LH_PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    const cublasOperation_t op_right = lh_blas_transpose(a->transpose_b),
+                            op_left = lh_blas_transpose(a->transpose_a);
+    const cublasComputeType_t compute = lh_blas_compute(a);
     const int n = (int)a->n, m = (int)a->m, k = (int)a->k,
-              right_leading = leading(right.leading, right.columns),
-              left_leading = leading(left.leading, left.columns),
-              c_leading = leading(a->c_leading, a->n);
+              right_leading = lh_blas_leading(right.leading, right.columns),
+              left_leading = lh_blas_leading(left.leading, left.columns),
+              c_leading = lh_blas_leading(a->c_leading, a->n);
     if (a->batch == 1) /* cuBLAS has ways for it that it has not for one of a batch */
-        return check_blas(cublasGemmEx(blas, op_right, op_left, n, m, k, &alpha, right.data,
-                                       right.type, right_leading, left.data, left.type,
-                                       left_leading, &beta, a->c.data, type_of(a->c.dtype),
-                                       c_leading, compute, CUBLAS_GEMM_DEFAULT));
-    return check_blas(cublasGemmStridedBatchedEx(
+        return lh_blas_check(cublasGemmEx(blas, op_right, op_left, n, m, k, &alpha, right.data,
+                                          right.type, right_leading, left.data, left.type,
+                                          left_leading, &beta, a->c.data, lh_blas_type(a->c.dtype),
+                                          c_leading, compute, CUBLAS_GEMM_DEFAULT));
+    return lh_blas_check(cublasGemmStridedBatchedEx(
         blas, op_right, op_left, n, m, k, &alpha, right.data, right.type, right_leading, right.step,
-        left.data, left.type, left_leading, left.step, &beta, a->c.data, type_of(a->c.dtype),
+        left.data, left.type, left_leading, left.step, &beta, a->c.data, lh_blas_type(a->c.dtype),
         c_leading, a->c_step, (int)a->batch, compute, CUBLAS_GEMM_DEFAULT));
 }
 
@@ -153,13 +150,31 @@ static lh_status clear(const lh_launch *launch, const lh_matmul_args *args) {
     });
 }
 
+static lh_status by_passes(const lh_launch *launch, lh_gemm gemm) {
+    const lh_matmul_args args = *gemm.args;
+    const lh_matmul_args onto = lh_matmul_onto_residual(&args);
+    if (args.residual.data != NULL) {
+        const lh_copy_args copy = lh_matmul_residual_copy(&args);
+        LH_CUDA_TRY(lh_cuda_copy(launch, &copy));
+        gemm.args = &onto;
+    }
+    if (args.k > 0) {
+        LH_CUDA_TRY(multiply(launch, &gemm));
+    } else if (gemm.args->write == LH_SET) {
+        LH_CUDA_TRY(LH_FOR_ELEMENT(args.c.dtype, clear, launch, &args));
+    }
+    return lh_matmul_has_finish(&args) ? LH_FOR_ELEMENT(args.c.dtype, finish, launch, &args)
+                                       : LH_OK;
+}
+
 lh_status lh_cuda_matmul(const lh_launch *launch, const lh_matmul_args *args) {
+    lh_gemm gemm = {args, left_of(args), right_of(args), args->bias};
+    bool done = false;
     if (args->batch > INT_MAX) return LH_ESHAPE;
     if (args->batch * args->m * args->n == 0) return LH_OK;
-    if (args->k > 0) {
-        LH_CUDA_TRY(multiply(launch, args));
-    } else if (args->write == LH_SET) {
-        LH_CUDA_TRY(LH_FOR_ELEMENT(args->c.dtype, clear, launch, args));
-    }
-    return lh_matmul_has_finish(args) ? LH_FOR_ELEMENT(args->c.dtype, finish, launch, args) : LH_OK;
+    if (args->k > 0 && args->precision == LH_PRECISION_BF16)
+        LH_CUDA_TRY(round_operands(launch, &gemm));
+    if (lh_stream_of(launch)->epilogues && lh_matmul_takes_epilogue(args))
+        LH_CUDA_TRY(lh_cuda_matmul_epilogue(launch, &gemm, &done));
+    return done ? LH_OK : by_passes(launch, gemm);
 }

@@ -1,7 +1,6 @@
 /* Captures a step, updates the graph of the step before to it and starts that as a whole. */
 #include "kernels/cuda/recorder.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/launch.cuh"
@@ -9,9 +8,8 @@
 enum { STAGING_LEAST = 1 << 20, STAGING_ALIGNMENT = 64 };
 
 lh_status lh_cuda_recorder_open(lh_cuda_recorder *recorder, cudaStream_t stream) {
-    const char *graphs = getenv("LH_GRAPHS");
     recorder->stream = stream;
-    recorder->wanted = graphs == NULL || strcmp(graphs, "0") != 0;
+    recorder->wanted = lh_cuda_wants("LH_GRAPHS");
     for (int i = 0; i < LH_RECORDER_TURNS; ++i)
         LH_CUDA_TRY(
             LH_CUDA(cudaEventCreateWithFlags(&recorder->staging[i].done, cudaEventDisableTiming)));

@@ -2,6 +2,7 @@
 #ifndef LH_TESTS_CUDASIM_CUDASIM_H
 #define LH_TESTS_CUDASIM_CUDASIM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -28,6 +29,11 @@ void cudasim_set_memory(size_t bytes);
 /* Operands in bf16, of products of cuBLAS so far, whose rows do not begin and end at multiples of
  * 16 bytes: for these it has no fast kernel. */
 long cudasim_unaligned_operands(void);
+
+/* Products so far that took along what follows them (cuBLASLt); and whether any algorithm is found
+ * for such a product, as at first. */
+long cudasim_epilogues(void);
+void cudasim_find_epilogues(bool found);
 
 /* Kernels that were launched, or captured, so far; a product of cuBLAS is one. */
 long cudasim_launches(void);

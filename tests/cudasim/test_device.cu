@@ -117,3 +117,66 @@ TEST(shared_memory_that_was_asked_for_stays) {
     device->release(device, memory);
     lh_device_close(device);
 }
+
+/* C = relu(A [2][8] B [8][8] + bias), of what lies there. */
+static lh_status multiply_with_relu(lh_device *device, float *const *memory) {
+    lh_launch launch = {};
+    lh_matmul_args args = {};
+    launch.stream = device->stream;
+    args.batch = 1;
+    args.m = 2;
+    args.n = args.k = args.a_leading = args.b_leading = args.c_leading = 8;
+    args.alpha = 1;
+    args.a = {memory[0], LH_REAL};
+    args.b = {memory[1], LH_REAL};
+    args.c = {memory[2], LH_REAL};
+    args.bias = memory[3];
+    args.activation = LH_UNARY_RELU;
+    return lh_cuda_matmul(&launch, &args);
+}
+
+static void check_product(long launches, long epilogues) {
+    lh_device *device = open_device();
+    float half[64], first = 0, *memory[4];
+    for (float &x : half)
+        x = 0.5f;
+    for (float *&one : memory) {
+        CHECK_EQ_INT(device->allocate(device, sizeof half, (void **)&one), LH_OK);
+        CHECK_EQ_INT(device->upload(device, one, half, sizeof half), LH_OK);
+    }
+    const long launched = cudasim_launches(), taken = cudasim_epilogues();
+    CHECK_EQ_INT(multiply_with_relu(device, memory), LH_OK);
+    CHECK_EQ_INT(cudasim_launches() - launched, launches);
+    CHECK_EQ_INT(cudasim_epilogues() - taken, epilogues);
+    CHECK_EQ_INT(device->download(device, &first, memory[2], sizeof first), LH_OK);
+    CHECK_NEAR(first, 2.5, 0);
+    for (float *one : memory)
+        device->release(device, one);
+    lh_device_close(device);
+}
+
+/* Where cuBLASLt has no algorithm, and where nobody wants one, a pass of our own follows. */
+TEST(a_product_takes_along_what_follows_it) {
+    check_product(1, 1);
+    cudasim_find_epilogues(false);
+    check_product(2, 0);
+    cudasim_find_epilogues(true);
+    setenv("LH_EPILOGUES", "0", 1);
+    check_product(2, 0);
+    unsetenv("LH_EPILOGUES");
+}
+
+/* On a GPU such a product would fault, later than it was asked for. */
+TEST(operands_of_products_lie_on_the_device) {
+    lh_device *device = open_device();
+    float *memory[4];
+    alignas(16) float host[8] = {};
+    for (float *&one : memory)
+        CHECK_EQ_INT(device->allocate(device, 64 * sizeof(float), (void **)&one), LH_OK);
+    float *const with_host_bias[] = {memory[0], memory[1], memory[2], host};
+    CHECK_EQ_INT(multiply_with_relu(device, with_host_bias), LH_OK);
+    CHECK_EQ_INT(cudaGetLastError(), cudaErrorInvalidValue);
+    for (float *one : memory)
+        device->release(device, one);
+    lh_device_close(device);
+}

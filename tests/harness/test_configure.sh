@@ -35,7 +35,7 @@ link_line() {
 nvcc_of 13.0
 succeeds "what an nvcc lacks is named, and where" "no libcublas.so in lib*/ and lib/*/ of $toolkit, nor libcublas.so.*" \
     with_toolkit $configure "$scratch/cuda.mk"
-touch "$toolkit/lib/libcublas.so" "$toolkit/lib/libcudart.so"
+touch "$toolkit"/lib/lib{cublas,cublasLt,cudart}.so
 succeeds "finds CUDA libraries in lib/" "nvcc release 13.0" with_toolkit $configure "$scratch/cuda.mk"
 succeeds "with which the program is linked" "-L$toolkit/lib " link_line
 nvcc_of 11.8
@@ -43,13 +43,14 @@ succeeds "CUDA 11 is not taken" "$toolkit/bin/nvcc is release 11.8, and CUDA 12 
     with_toolkit $configure "$scratch/cuda.mk"
 # pip's wheel of cuBLAS has one file name and its own headers.
 nvcc_of 13.0
-rm "$toolkit/lib/libcublas.so"
+rm "$toolkit"/lib/libcublas{,Lt}.so
 wheel=$(realpath "$scratch/wheel")
 mkdir -p "$wheel/nvidia/cu13/lib" "$wheel/nvidia/cu13/include"
-touch "$wheel/nvidia/cu13/lib/libcublas.so.13" "$wheel/nvidia/cu13/include/cublas_v2.h"
+touch "$wheel"/nvidia/cu13/lib/libcublas{,Lt}.so.13 "$wheel/nvidia/cu13/include/cublas_v2.h"
 PYTHONPATH=$wheel succeeds "finds cuBLAS among python3's wheels" "nvcc release 13.0" \
     with_toolkit $configure "$scratch/cuda.mk"
 succeeds "by the name of its file" "-Wl,-rpath,$wheel/nvidia/cu13/lib -l:libcublas.so.13" link_line
+succeeds "and cuBLASLt beside it" "-l:libcublasLt.so.13" link_line
 succeeds "with its headers" "-I$wheel/nvidia/cu13/lib/../include" link_line
 
 # A machine whose package manager only notes what it was asked; not every user may use it.

@@ -8,13 +8,14 @@
 #include "harness/train/train_options.h"
 #include "tests/test.h"
 
-static float memory[1];
+static _Alignas(16) float memory[4];
 
 static lh_act act(lh_dtype dtype) {
     return (lh_act){.data = memory, .dtype = dtype};
 }
 
-TEST(a_product_in_bf16_rounds_what_is_f32) {
+/* act([6][8] [8][16] + bias) in bf16, where B is real. */
+static lh_cost layer_cost(lh_unary_op activation) {
     const lh_matmul_args args = {.batch = 1,
                                  .m = 6,
                                  .n = 16,
@@ -23,12 +24,24 @@ TEST(a_product_in_bf16_rounds_what_is_f32) {
                                  .b = act(LH_REAL),
                                  .c = act(LH_BF16),
                                  .bias = memory,
+                                 .activation = activation,
                                  .precision = LH_PRECISION_BF16};
-    const lh_cost cost = lh_cost_matmul(&args);
-    CHECK_EQ_INT(cost.launches, 3); /* rounding, product, bias */
+    return lh_cost_matmul(&args);
+}
+
+TEST(a_product_in_bf16_rounds_what_is_f32_and_takes_the_bias_along) {
+    const lh_cost cost = layer_cost(LH_UNARY_RELU);
+    CHECK_EQ_INT(cost.launches, 3); /* rounding both, product */
     CHECK_NEAR(cost.products, 2.0 * 6 * 16 * 8, 0);
-    CHECK_NEAR(cost.read, 6 * 8 * 2 + 8 * 16 * 4 + 8 * 16 * 2 + 6 * 16 * 2 + 16 * 4, 0);
-    CHECK_NEAR(cost.written, 8 * 16 * 2 + 6 * 16 * 2 + 6 * 16 * 2, 0);
+    CHECK_NEAR(cost.read, 6 * 8 * 2 + 8 * 16 * (4 + 2) + 16 * (4 + 2), 0);
+    CHECK_NEAR(cost.written, 8 * 16 * 2 + 16 * 2 + 6 * 16 * 2, 0);
+}
+
+TEST(an_activation_that_no_epilogue_knows_is_a_pass) {
+    const lh_cost cost = layer_cost(LH_UNARY_TANH);
+    CHECK_EQ_INT(cost.launches, 3); /* rounding, product, pass */
+    CHECK_NEAR(cost.read, 6 * 8 * 2 + 8 * 16 * (4 + 2) + 16 * 4 + 6 * 16 * 2, 0);
+    CHECK_NEAR(cost.written, 8 * 16 * 2 + 2 * 6 * 16 * 2, 0);
 }
 
 TEST(what_adds_reads_its_result) {

@@ -4,7 +4,7 @@
 
 typedef struct product {
     int64_t batch, m, n, k;
-    bool transpose_a, transpose_b, padded, bias, pre;
+    bool transpose_a, transpose_b, padded, bias, pre, residual;
     bool repeat_a, repeat_b; /* the same matrix for the whole batch */
     lh_unary_op activation;
     lh_write write;
@@ -46,9 +46,9 @@ static void open_product(suite *s, const product *p, lh_matmul_args *args) {
     case_open(s, args, sizeof *args,
               "%" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64
               ", transposed %d %d, padded %d, repeated %d %d, bias %d, activation %d, pre %d, "
-              "write %d, precision %d",
+              "residual %d, write %d, precision %d",
               p->batch, p->m, p->n, p->k, p->transpose_a, p->transpose_b, p->padded, p->repeat_a,
-              p->repeat_b, p->bias, p->activation, p->pre, p->write, p->precision);
+              p->repeat_b, p->bias, p->activation, p->pre, p->residual, p->write, p->precision);
     case_in(s, "a", &args->a, span(p->batch, a_rows, a_columns, args->a_leading, args->a_step));
     case_in(s, "b", &args->b, span(p->batch, b_rows, b_columns, args->b_leading, args->b_step));
 }
@@ -71,6 +71,7 @@ static void mark_dtypes(suite *s, lh_matmul_args *args) {
     case_dtype(s, &args->b, args->b.dtype);
     case_dtype(s, &args->c, args->c.dtype);
     case_dtype(s, &args->pre, args->c.dtype);
+    case_dtype(s, &args->residual, args->c.dtype);
 }
 
 static void matmul(suite *s, const product *p) {
@@ -79,6 +80,7 @@ static void matmul(suite *s, const product *p) {
     const int64_t c_span = span(p->batch, p->m, p->n, args.c_leading, args.c_step);
     case_out(s, "c", &args.c, c_span, p->write);
     if (p->bias) case_in(s, "bias", &args.bias, p->n);
+    if (p->residual) case_in(s, "residual", &args.residual, c_span);
     if (p->pre) case_out(s, "pre", &args.pre, c_span, LH_SET);
     if (!suite_has_precision(s, p->precision)) case_expect(s, LH_EOPTION, false);
     mark_dtypes(s, &args);
@@ -87,7 +89,7 @@ static void matmul(suite *s, const product *p) {
 }
 
 static void with_flags(suite *s, const int64_t *size, int row, lh_precision precision) {
-    const bool add = suite_flag(row, 5);
+    const bool add = suite_flag(row, 5), residual = add && suite_flag(row, 6);
     const product p = {.batch = size[0],
                        .m = size[1],
                        .n = size[2],
@@ -97,12 +99,33 @@ static void with_flags(suite *s, const int64_t *size, int row, lh_precision prec
                        .padded = suite_flag(row, 2),
                        .repeat_a = suite_flag(row, 3),
                        .repeat_b = suite_flag(row, 4),
-                       .write = write_of(add),
+                       .residual = residual,
+                       .write = write_of(add && !residual),
                        .bias = !add && suite_flag(row, 6),
                        .activation = add ? LH_UNARY_IDENTITY : (lh_unary_op)(row % 6),
                        .pre = !add && row % 3 == 0,
                        .precision = precision};
     matmul(s, &p);
+}
+
+/* What cuBLASLt takes along: rows of multiples of 8, one product. */
+static void with_epilogues(suite *s, lh_precision precision) {
+    static const lh_unary_op taken[] = {LH_UNARY_IDENTITY, LH_UNARY_RELU, LH_UNARY_GELU};
+    for (int flags = 0; flags < 16; flags++) {
+        product p = {.batch = 1, .m = 40, .n = 72, .k = 24, .precision = precision};
+        p.transpose_a = flags % 2 == 1;
+        p.transpose_b = flags / 2 % 2 == 1;
+        p.bias = flags / 4 % 2 == 1;
+        p.pre = flags / 8 == 1;
+        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+            p.activation = taken[i];
+            matmul(s, &p);
+        }
+        if (p.bias || p.pre) continue;
+        p.activation = LH_UNARY_IDENTITY;
+        p.residual = true;
+        matmul(s, &p);
+    }
 }
 
 void cases_matmul(suite *s) {
@@ -131,6 +154,10 @@ void cases_matmul(suite *s) {
         for (int row = 0; row < SUITE_FLAG_ROWS; row++)
             with_flags(s, i % 2 == 0 ? small[i] : large[i], row,
                        row % 2 == 0 ? LH_PRECISION_BF16 : LH_PRECISION_TF32);
+    with_epilogues(s, LH_PRECISION_F32);
+    with_epilogues(s, LH_PRECISION_TF32);
+    with_epilogues(s, LH_PRECISION_BF16);
+    static real one = 1;
     CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .batch = -1);
     CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .m = -1);
     CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .n = -1);
@@ -146,6 +173,9 @@ void cases_matmul(suite *s) {
     CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .a_leading = INT64_C(1) << 31);
     CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .activation = (lh_unary_op)(LH_UNARY_SOFTPLUS + 1));
     CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .write = LH_ADD, .activation = LH_UNARY_RELU);
+    CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .residual = act_of(&one), .write = LH_ADD);
+    CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .residual = act_of(&one), .bias = &one);
+    CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .residual = {&one, LH_BF16});
     CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .precision = (lh_precision)3);
     CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .a = {.dtype = LH_BF16});
     CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .b = {.dtype = LH_BF16});

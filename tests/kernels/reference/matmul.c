@@ -17,6 +17,7 @@ static number product(const lh_matmul_args *args, const number *a, const number 
 void REFERENCE(matmul)(const void *arguments) {
     const lh_matmul_args *args = arguments;
     const number *bias = (const void *)args->bias;
+    const number *residual = args->residual.data;
     number *c = args->c.data, *pre = args->pre.data;
     for (int64_t batch = 0; batch < args->batch; batch++) {
         const number *a = (const number *)args->a.data + batch * args->a_step;
@@ -24,7 +25,9 @@ void REFERENCE(matmul)(const void *arguments) {
         for (int64_t i = 0; i < args->m; i++) {
             for (int64_t j = 0; j < args->n; j++) {
                 const int64_t at = batch * args->c_step + i * args->c_leading + j;
-                const number value = product(args, a, b, i, j) + (bias == NULL ? 0 : bias[j]);
+                const number added =
+                    (bias == NULL ? 0 : bias[j]) + (residual == NULL ? 0 : residual[at]);
+                const number value = product(args, a, b, i, j) + added;
                 if (pre != NULL) pre[at] = value;
                 store(&c[at], args->write, activate(args->activation, value));
             }
