@@ -146,6 +146,7 @@ static bool collect(lh_tape *tape, const lh_attention *attention, lh_tensor *q, 
                       q != NULL ? lh_shape_text(q) : "none", attention->key_count, LH_KEY_SOURCES);
         return false;
     }
+    if (!lh_heads_suit_device(tape, "attention", q)) return false;
     for (int i = 0; i < attention->key_count; ++i) {
         const lh_keys *keys = &attention->keys[i];
         if (!keys_fit(q, keys)) {

@@ -191,6 +191,7 @@ lh_tensor *lh_attend_lsh(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tens
                           lh_shape_text(q), lh_shape_text(k), (long long)lsh->rounds,
                           (long long)lsh->chunk);
     }
+    if (!lh_heads_suit_device(tape, "attend_lsh", q)) return NULL;
     const lh_scope scope = lh_scope_open(tape);
     lh_tensor *t[SAVED] = {[QUERY] = lh_contiguous(tape, q),
                            [KEYS] = lh_convert(tape, k, q->dtype),

@@ -45,6 +45,21 @@ static inline lh_status lh_gradient_write_heads(lh_gradient *gradient, const lh_
     return LH_OK;
 }
 
+/* What lanes of CUDA's attention kernels have registers for (kernels/cuda/attention.cuh). */
+enum { LH_WIDEST_CUDA_HEAD = 256 };
+
+/* Whether the device takes head vectors as wide as those of q [batch][tokens][heads][width]; false
+ * after a message of the op. */
+static inline bool lh_heads_suit_device(const lh_tape *tape, const char *op, const lh_tensor *q) {
+    const lh_device *device = lh_pool_device(lh_tape_pool(tape));
+    if (device->kind != LH_CUDA || q->shape[3] <= LH_WIDEST_CUDA_HEAD) return true;
+    (void)lh_fail(LH_ESHAPE,
+                  "%s: heads of %lld elements, and a GPU takes up to %d; more 'heads' of the same "
+                  "'width' are narrower",
+                  op, (long long)q->shape[3], LH_WIDEST_CUDA_HEAD);
+    return false;
+}
+
 /* What a tensor of lh_tape_random_key holds. */
 static inline const lh_random_key *lh_tensor_random_key(const lh_tensor *key) {
     return (const lh_random_key *)(const void *)lh_tensor_integer(key);

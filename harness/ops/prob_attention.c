@@ -40,6 +40,7 @@ lh_tensor *lh_attend_prob(lh_tape *tape, const lh_prob *prob, lh_tensor *q, lh_t
         return LH_OP_FAIL("attend_prob: queries %s, keys %s, values %s, the top %lld",
                           lh_shape_text(q), lh_shape_text(k), lh_shape_text(v),
                           (long long)prob->top);
+    if (!lh_heads_suit_device(tape, "attend_prob", q)) return NULL;
     lh_tensor *key = lh_tape_random_key(tape);
     const lh_prob_attention_spec spec = {.batch = q->shape[0],
                                          .heads = q->shape[2],

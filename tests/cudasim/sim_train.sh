@@ -57,6 +57,8 @@ same cached_staircase "$tiny forward_size=2 step_size=6" optimizer=adam
 same feedback "$tiny span=5" optimizer=adam
 same transformer "$tiny positions=relative rsa_kinds=1,0,0,1,0,0 rsa_dilation=2" optimizer=adam
 same rnn 'layers=2 width=6 hidden=8 activation=sigmoid' optimizer=adam
+# The widest heads.
+same gpt2 'layers=1 width=256 heads=1 dropout=0.1 window=4 context=8' optimizer=adam
 # A token at the edge of a bucket may be hashed to another in bf16.
 # In bf16 a token may fall into another bucket.
 compare reformer "$tiny positions=16 chunk=4 rounds=2" optimizer=adam 2e-5 f32

@@ -222,3 +222,29 @@ TEST(what_a_session_refuses_is_told) {
     lh_step_cost_clear(&cost);
     step_close(&s);
 }
+
+/* A GPU's attention has registers for 256 elements: who asks for more is told which option. */
+static void check_widest(const char *model, const char *widest, const char *wider) {
+    step s;
+    lh_step_cost cost;
+    REQUIRE(step_open(&s, model, widest, "f32"));
+    CHECK_OK(lh_step_cost_count(&s.spec, &cost));
+    lh_step_cost_clear(&cost);
+    step_close(&s);
+    REQUIRE(step_open(&s, model, wider, "f32"));
+    CHECK_EQ_INT(lh_step_cost_count(&s.spec, &cost), LH_ESHAPE);
+    CHECK(strstr(lh_error_text(), "a GPU takes up to 256; more 'heads'") != NULL);
+    lh_error_clear();
+    lh_step_cost_clear(&cost);
+    step_close(&s);
+}
+
+TEST(heads_that_are_too_wide_for_a_gpu_are_refused) {
+    check_widest("slide", "layers=2 width=256 heads=1 window=16",
+                 "layers=2 width=320 heads=1 window=16");
+    check_widest("memorizing",
+                 "layers=2 width=256 heads=1 window=16 memory=64 top=8 memory_layer=1",
+                 "layers=2 width=320 heads=1 window=16 memory=64 top=8 memory_layer=1");
+    check_widest("reformer", "layers=2 width=256 heads=1 positions=64 chunk=16",
+                 "layers=2 width=320 heads=1 positions=64 chunk=16");
+}
