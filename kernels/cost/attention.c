@@ -5,6 +5,7 @@
 /* A tile of queries or keys and its warps, the widest head that has tiles, and that whose backward
  * pass has no room for everything: kernels/cuda/attention_tile.cuh. */
 enum { TILE = 64, WARPS = 4, WIDEST = 128, ROOMY = 64 };
+enum { KEPT_KEYS = 32 }; /* of a word of bits: kernels/cuda/attention_tile_dropout.cuh */
 
 /* Products of queries by keys of its passes: each makes scores and their gradients; over queries
  * then dq, over keys dk and dv. With position vectors there are more (docs/performance.md), and
@@ -83,6 +84,44 @@ static double position_elements(const lh_attention_spec *spec) {
     return (double)(spec->position_heads * spec->position_count * spec->head_width);
 }
 
+/* Distances that are seen: kernels/cuda/attention.cuh. */
+static int64_t seen_distances(const lh_attention_spec *spec) {
+    int64_t nearest = INT64_MAX, farthest = INT64_MIN;
+    for (int s = 0; s < spec->source_count; ++s) {
+        const lh_key_source *keys = &spec->source[s];
+        const int64_t near = -(keys->first + keys->count - 1);
+        const int64_t far = spec->queries - 1 - keys->first;
+        if (keys->everywhere || keys->count == 0) continue;
+        if (near < nearest) nearest = near;
+        if (far > farthest) farthest = far;
+    }
+    if (nearest < spec->min_distance) nearest = spec->min_distance;
+    if (farthest > spec->max_distance) farthest = spec->max_distance;
+    return nearest > farthest ? 0 : farthest - nearest + 1;
+}
+
+/* ---- dropout ---- */
+
+/* Of tiles: the table of a period, once a call. */
+static void draw_table(lh_cost *cost, const lh_attention_spec *spec) {
+    const bool periodic = spec->dropout > 0 && spec->dropout_period > 0;
+    if (!periodic || cost->kind == LH_COST_REFERENCE || spec->batch * spec->queries == 0) return;
+    const int64_t words = lh_chunk_count(seen_distances(spec), KEPT_KEYS);
+    const double table = (double)(spec->heads * spec->dropout_period * words);
+    lh_cost_launch(cost, spec->heads * words);
+    cost->flops += LH_COST_WORD * KEPT_KEYS * table;
+    cost->read += LH_COST_INTEGER * table;
+    cost->written += LH_COST_INTEGER * table;
+}
+
+/* A pass over the pairs of a source: tiles draw for four of them at once, or read the table. */
+static void draw_pairs(lh_cost *cost, const lh_attention_spec *spec, const lh_key_source *source) {
+    const bool single = cost->kind == LH_COST_REFERENCE, periodic = spec->dropout_period > 0;
+    if (!(spec->dropout > 0) || (periodic && (source->everywhere || !single))) return;
+    cost->flops += LH_COST_WORD * (single ? LH_COST_WORDS : 1) *
+                   (double)(spec->batch * spec->heads) * pairs_of(spec, source);
+}
+
 /* ---- of any architecture ---- */
 
 /* In tf32 those without position vectors, of f32. */
@@ -108,6 +147,9 @@ lh_cost lh_cost_attention_forward(const lh_attention_forward_args *args) {
     cost.launches = 1;
     cost.products = lh_attention_products(spec);
     cost.read = query_bytes(spec, &args->q) + keys_and_values(spec);
+    draw_table(&cost, spec);
+    for (int s = 0; s < spec->source_count; ++s)
+        draw_pairs(&cost, spec, &spec->source[s]);
     cost.written = query_bytes(spec, &args->out) + lh_cost_reals(args->lse, (double)rows_of(spec));
     return cost;
 }
@@ -132,6 +174,7 @@ static void pass_queries(lh_cost *cost, const lh_attention_backward_args *args) 
         const bool placed = spec->positions != NULL && !spec->source[s].everywhere;
         cost->products += of_pairs(spec, (placed ? of_queries_placed : of_queries) *
                                              pairs_of(spec, &spec->source[s]));
+        draw_pairs(cost, spec, &spec->source[s]);
     }
     cost->read += read_of_queries(args) + keys_and_values(spec);
     lh_cost_write(cost, query_bytes(spec, &args->dq), args->dq_write);
@@ -144,6 +187,7 @@ static void pass_keys(lh_cost *cost, const lh_attention_backward_args *args,
     if (!wants_keys(spec, source)) return;
     cost->launches += 1;
     cost->products += of_pairs(spec, (placed ? of_keys_placed : of_keys) * pairs_of(spec, source));
+    draw_pairs(cost, spec, source);
     cost->read += read_of_queries(args) + key_bytes(spec, source, &source->k) +
                   key_bytes(spec, source, &source->v);
     lh_cost_write(cost, key_bytes(spec, source, &source->dk), source->write);
@@ -182,6 +226,7 @@ static void tile_positions(lh_cost *cost, const lh_attention_backward_args *args
         if (tasks == 0) continue;
         cost->launches += 1;
         cost->products += of_pairs(spec, of_distances * pairs_of(spec, source));
+        draw_pairs(cost, spec, source);
         cost->read += read_of_queries(args) + key_bytes(spec, source, &source->k) +
                       key_bytes(spec, source, &source->v);
         partial += (double)(tasks * 2 * TILE * spec->head_width);
@@ -195,6 +240,7 @@ static void tile_backward(lh_cost *cost, const lh_attention_backward_args *args)
     lh_cost_launch(cost, rows); /* products of gradient and output */
     cost->read += query_bytes(spec, &args->out) + query_bytes(spec, &args->dout);
     cost->written += (double)rows * LH_COST_REAL;
+    draw_table(cost, spec);
     pass_queries(cost, args);
     for (int s = 0; s < spec->source_count; ++s)
         pass_keys(cost, args, &spec->source[s]);
@@ -203,22 +249,6 @@ static void tile_backward(lh_cost *cost, const lh_attention_backward_args *args)
     if (args->dbias != NULL && spec->bias != NULL)
         join(cost, (double)(spec->batch * spec->heads * tiles * WARPS * spec->buckets),
              spec->heads * spec->buckets, args->dbias_write);
-}
-
-/* Distances that are seen: kernels/cuda/attention.cuh. */
-static int64_t seen_distances(const lh_attention_spec *spec) {
-    int64_t nearest = INT64_MAX, farthest = INT64_MIN;
-    for (int s = 0; s < spec->source_count; ++s) {
-        const lh_key_source *keys = &spec->source[s];
-        const int64_t near = -(keys->first + keys->count - 1);
-        const int64_t far = spec->queries - 1 - keys->first;
-        if (keys->everywhere || keys->count == 0) continue;
-        if (near < nearest) nearest = near;
-        if (far > farthest) farthest = far;
-    }
-    if (nearest < spec->min_distance) nearest = spec->min_distance;
-    if (farthest > spec->max_distance) farthest = spec->max_distance;
-    return nearest > farthest ? 0 : farthest - nearest + 1;
 }
 
 static void single_distances(lh_cost *cost, const lh_attention_backward_args *args) {
@@ -231,6 +261,7 @@ static void single_distances(lh_cost *cost, const lh_attention_backward_args *ar
     for (int s = 0; s < spec->source_count; ++s) {
         if (spec->source[s].everywhere) continue;
         cost->products += of_pairs(spec, of_single_distances * pairs_of(spec, &spec->source[s]));
+        draw_pairs(cost, spec, &spec->source[s]);
     }
     cost->read += read_of_queries(args) + keys_and_values(spec);
     if (bias)

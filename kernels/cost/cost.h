@@ -54,6 +54,9 @@ double lh_lsh_products(int64_t rounds, int64_t length, int64_t chunk, int64_t he
 
 enum { LH_COST_REAL = 4, LH_COST_INTEGER = 4, LH_COST_DOUBLE = 8 }; /* bytes on a GPU */
 
+/* FLOPs of a random word with what it decides, where those of a block of four are all used. */
+enum { LH_COST_WORD = 20, LH_COST_WORDS = 4 };
+
 /* Bytes of `count` elements; 0 where there is nothing. */
 double lh_cost_bytes(lh_act act, double count);
 double lh_cost_reals(const void *data, double count);

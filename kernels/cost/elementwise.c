@@ -2,8 +2,8 @@
  * unary.cu of kernels/cuda. */
 #include "kernels/cost/cost.h"
 
-/* FLOPs of a function of a number, of a random word with what it decides, of a normal number. */
-enum { OF_FUNCTION = 10, OF_WORD = 20, OF_NORMAL = 40 };
+/* FLOPs of a function of a number, of a normal number. */
+enum { OF_FUNCTION = 10, OF_NORMAL = 40 };
 
 lh_cost lh_cost_linear_combination(const lh_linear_combination_args *args) {
     const double count = (double)args->count;
@@ -47,7 +47,7 @@ lh_cost lh_cost_unary_backward(const lh_unary_backward_args *args) {
 lh_cost lh_cost_dropout(const lh_dropout_args *args) {
     const int64_t all = args->outer * args->length * args->width;
     const double count = (double)all;
-    lh_cost cost = {.flops = OF_WORD * count, .read = lh_cost_bytes(args->x, count)};
+    lh_cost cost = {.flops = LH_COST_WORD * count, .read = lh_cost_bytes(args->x, count)};
     lh_cost_launch(&cost, all);
     lh_cost_write(&cost, lh_cost_bytes(args->y, count), args->write);
     return cost;

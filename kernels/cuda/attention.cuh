@@ -166,24 +166,43 @@ static inline lh_status lh_attention_delta(const lh_launch *launch, const lh_hea
     });
 }
 
-/* What dropout multiplies a weight by. */
-__device__ static inline real lh_kept(const lh_attention_spec &spec, int64_t batch, int64_t head,
-                                      int64_t query, int source, int64_t key) {
-    const int64_t period = spec.dropout_period;
-    if (!(spec.dropout > 0) || (period > 0 && spec.source[source].everywhere)) return 1;
-    int64_t before = key, keys = 0;
+/* ---- dropout ---- */
+
+/* Whether weights of a source's keys are dropped. */
+__device__ static inline bool lh_drops(const lh_attention_spec &spec, int source) {
+    return spec.dropout > 0 && !(spec.dropout_period > 0 && spec.source[source].everywhere);
+}
+
+/* The word of the stream that a query draws for key 0 of a source, those of the other keys behind
+ * it; without a period. */
+__device__ static inline int64_t lh_word_of_keys(const lh_attention_spec &spec, int64_t batch,
+                                                 int64_t head, int64_t query, int source) {
+    const int64_t row = ((batch + spec.first_batch) * spec.heads + head) * spec.queries + query;
+    int64_t before = 0, keys = 0;
     for (int s = 0; s < spec.source_count; ++s) {
         before += s < source ? spec.source[s].count : 0;
         keys += spec.source[s].count;
     }
-    int64_t row = ((batch + spec.first_batch) * spec.heads + head) * spec.queries + query;
-    int64_t slot = before;
-    if (period > 0) {
-        row = head * period + query % period;
-        slot = query - (spec.source[source].first + key) + period;
-        keys = 3 * period;
-    }
-    const uint32_t word = lh_random_word(*spec.key, (uint64_t)(row * keys + slot));
+    return row * keys + before;
+}
+
+/* With one, that which a query of the period draws for a distance of 0, those of the others behind
+ * and before it. */
+__device__ static inline int64_t lh_word_of_distances(const lh_attention_spec &spec, int64_t head,
+                                                      int64_t query) {
+    const int64_t period = spec.dropout_period;
+    return (head * period + query) * 3 * period + period;
+}
+
+/* What dropout multiplies a weight by. */
+__device__ static inline real lh_kept(const lh_attention_spec &spec, int64_t batch, int64_t head,
+                                      int64_t query, int source, int64_t key) {
+    const int64_t period = spec.dropout_period;
+    if (!lh_drops(spec, source)) return 1;
+    const int64_t number = period > 0 ? lh_word_of_distances(spec, head, query % period) + query -
+                                            spec.source[source].first - key
+                                      : lh_word_of_keys(spec, batch, head, query, source) + key;
+    const uint32_t word = lh_random_word(*spec.key, (uint64_t)number);
     return word >= lh_dropout_threshold(spec.dropout) ? (real)(1 / (1 - spec.dropout)) : 0;
 }
 

@@ -92,8 +92,8 @@ __global__ void __launch_bounds__(LH_THREADS)
 }
 
 size_t lh_cuda_attention_forward_workspace(const lh_attention_forward_args *args) {
-    (void)args;
-    return 0;
+    const bool tiles = lh_attention_fits_tiles(&args->spec, args->q.act.dtype);
+    return tiles ? lh_attention_tile_forward_workspace(args) : 0;
 }
 
 template <typename element>

@@ -63,6 +63,7 @@ bool lh_attention_fits_tiles(const lh_attention_spec *spec, lh_dtype dtype);
 bool lh_attention_backward_fits_tiles(const lh_attention_backward_args *args);
 
 lh_status lh_attention_tile_forward(const lh_launch *launch, const lh_attention_forward_args *args);
+size_t lh_attention_tile_forward_workspace(const lh_attention_forward_args *args);
 lh_status lh_attention_tile_backward(const lh_launch *launch,
                                      const lh_attention_backward_args *args);
 size_t lh_attention_tile_backward_workspace(const lh_attention_backward_args *args);
@@ -498,34 +499,6 @@ __device__ static inline lh_seen_keys lh_keys_of(const lh_attention_spec &spec,
 typedef struct lh_cell {
     int query, key;
 } lh_cell;
-
-/* A bit for each of a lane's pairs, of which cell_of(n) tells number n: whether dropout keeps it.
- * Those outside of the window are not asked. */
-template <int parts, typename placing>
-__device__ static inline uint32_t lh_kept_parts(const lh_attention_spec &spec,
-                                                const lh_tile_pair &pair, int64_t head,
-                                                const placing &cell_of) {
-    static_assert(parts <= 32, "a bit for each of a lane's");
-    if (!(spec.dropout > 0)) return ~(uint32_t)0;
-    uint32_t kept = 0;
-    LH_NO_UNROLL
-    for (int n = 0; n < parts; ++n) {
-        const lh_cell at = cell_of(n);
-        if (lh_pair_holds(pair, at.query, at.key) &&
-            lh_kept(spec, pair.batch, head, pair.query + at.query, pair.source, pair.key + at.key) >
-                0)
-            kept |= (uint32_t)1 << n;
-    }
-    return kept;
-}
-
-/* What dropout multiplies the weights of a pair by that it keeps. */
-__device__ static inline real lh_kept_scale(const lh_attention_spec &spec,
-                                            const lh_tile_pair &pair) {
-    const bool all =
-        !(spec.dropout > 0) || (spec.dropout_period > 0 && spec.source[pair.source].everywhere);
-    return all ? 1 : (real)(1 / (1 - spec.dropout));
-}
 
 /* Whether all keys are there and each query sees all of them. */
 __device__ static inline bool lh_pair_is_whole(const lh_tile_pair &pair) {

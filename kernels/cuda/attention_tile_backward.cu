@@ -14,6 +14,7 @@ typedef struct tile_parts {
     real *scale; /* sums of the head scale's gradient by 16 queries: [batch][heads][stripes] */
     real *bias;  /* of the bias' gradient by warps: [batch][heads][tiles][warps][buckets] */
     real *positions;
+    lh_kept_table kept;
 } tile_parts;
 
 /* Sums of the bias' gradient for a batch row and head. */
@@ -29,7 +30,8 @@ static size_t lay_out(const lh_attention_backward_args *args, void *memory, tile
     size_t bytes = lh_take(&at, heads * spec->queries, &p->delta);
     bytes += lh_take(&at, heads * lh_chunk_count(spec->queries, LH_STEP), &p->scale);
     bytes += lh_take(&at, args->dbias != NULL ? heads * sums : 0, &p->bias);
-    return bytes + lh_take(&at, lh_attention_tile_position_sums(args), &p->positions);
+    bytes += lh_take(&at, lh_attention_tile_position_sums(args), &p->positions);
+    return bytes + lh_take_kept_table(spec, &at, &p->kept);
 }
 
 size_t lh_attention_tile_backward_workspace(const lh_attention_backward_args *args) {
@@ -43,6 +45,7 @@ template <int width, bool placed, typename operand = __nv_bfloat16>
 struct backward_memory : lh_backward_memory<width, placed, operand> {
     float bias[LH_TILE_DIAGONALS + 1];
     int32_t bucket[LH_TILE_DIAGONALS + 1];
+    lh_pair_kept kept;
 };
 
 /* Over queries, for the gradient of the bias: of each warp 16 x 16 gradients, which with position
@@ -137,8 +140,7 @@ __device__ static inline void visit_keys(const lh_attention_spec &spec, const lh
                 rows->scale_sum[s] += gradient * score;
                 rows->bias_sum += gradient;
             };
-            lh_differentiate<plain>(spec, terms, pair, head, cell_of, sum_up, *memory, scores,
-                                    slopes);
+            lh_differentiate<plain>(spec, terms, pair, cell_of, sum_up, *memory, scores, slopes);
             if (!plain && by_diagonals)
                 add_diagonals(slopes, memory->block_of(rows->at.warp),
                               diagonal + first_diagonal(rows->at, cell_of(0)));
@@ -231,8 +233,9 @@ __device__ static inline real *begin_bias(const lh_attention_spec &spec, real *s
 
 /* A block's 64 queries and all the keys of a source that they see. */
 template <int width, bool placed, int stripes, typename operand>
-__device__ static inline void pass_source(const lh_attention_backward_args &a, int s, int64_t batch,
-                                          int64_t head, int64_t first, real *bias_sums,
+__device__ static inline void pass_source(const lh_attention_backward_args &a, const tile_parts &p,
+                                          int s, int64_t batch, int64_t head, int64_t first,
+                                          real *bias_sums,
                                           query_memory<width, placed, stripes, operand> *memory,
                                           query_rows<width, stripes> *rows) {
     enum { threads = LH_TILE_THREADS / stripes };
@@ -249,6 +252,7 @@ __device__ static inline void pass_source(const lh_attention_backward_args &a, i
         lh_stage_tile<width, threads>(keys.v, batch, head, base, seen.end, spec.head_width,
                                       memory->other + memory->tile);
         const lh_pair_bias bias = lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
+        lh_stage_kept(spec, p.kept, pair, head, &memory->kept);
         lh_await_copies();
         __syncthreads();
         const bool by_place = placed && !keys.everywhere;
@@ -285,7 +289,7 @@ __global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
                                       memory->row[1]);
         lh_stage_queries(a, p.delta, batch, head, first, memory);
         for (int s = 0; s < spec.source_count; ++s)
-            pass_source<width>(a, s, batch, head, first, bias_sums, memory, &rows);
+            pass_source<width>(a, p, s, batch, head, first, bias_sums, memory, &rows);
         change_bucket(-1, bias_sums, &rows);
         lh_await_copies();
         __syncthreads();
@@ -315,7 +319,7 @@ visit_queries(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t h
         enum { plain = decltype(known)::is };
         const auto differentiate = [&](int, const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
             lh_differentiate<plain>(
-                spec, terms, pair, head, cell_of, [](real, real) {}, *memory, scores, slopes);
+                spec, terms, pair, cell_of, [](real, real) {}, *memory, scores, slopes);
         };
         lh_visit_queries<width>(memory, rows->at, multiply, differentiate, rows->dk, rows->dv);
     };
@@ -418,6 +422,7 @@ pass_key_tile(const lh_attention_backward_args &a, const tile_parts &p, int s, i
                                       memory->other);
         lh_stage_queries(a, p.delta, batch, head, base, memory);
         const lh_pair_bias bias = lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
+        lh_stage_kept(spec, p.kept, pair, head, &memory->kept);
         const bool by_place = placed && !keys.everywhere;
         if constexpr (placed)
             if (by_place) visit_placed_queries<width>(a, pair, head, bias, memory, rows);
@@ -549,8 +554,9 @@ lh_status lh_attention_tile_backward(const lh_launch *launch,
     (void)lay_out(args, launch->workspace, &p);
     LH_CUDA_TRY(lh_attention_delta(launch, args->out, args->dout, spec->batch, spec->heads,
                                    spec->queries, spec->head_width, p.delta));
+    LH_CUDA_TRY(lh_draw_kept_table(launch, spec, p.kept));
     LH_CUDA_TRY(launch_passes(launch, args, p));
-    LH_CUDA_TRY(lh_attention_tile_positions(launch, args, p.delta, p.positions));
+    LH_CUDA_TRY(lh_attention_tile_positions(launch, args, p.kept, p.delta, p.positions));
     if (args->dhead_scale != NULL)
         LH_CUDA_TRY(join(launch, spec, lh_chunk_count(spec->queries, LH_STEP), 1, p.scale, false,
                          args->dhead_scale, args->dhead_scale_write));

@@ -10,6 +10,7 @@
 #define LH_KERNELS_CUDA_ATTENTION_TILE_BACKWARD_CUH
 
 #include "kernels/cuda/attention_tile_bias.cuh"
+#include "kernels/cuda/attention_tile_dropout.cuh"
 
 enum { LH_SPREAD_PITCH = LH_BAND + 8 /* of a block's gradients by diagonals, in bf16 */ };
 
@@ -204,8 +205,8 @@ lh_visit_queries(lh_backward_memory<width, placed, operand> *memory, const lh_wa
  * of each source [batch][heads][distances of tiles][128 diagonals][head_width]. */
 int64_t lh_attention_tile_position_sums(const lh_attention_backward_args *args);
 lh_status lh_attention_tile_positions(const lh_launch *launch,
-                                      const lh_attention_backward_args *args, const real *delta,
-                                      real *sums);
+                                      const lh_attention_backward_args *args,
+                                      const lh_kept_table &kept, const real *delta, real *sums);
 
 /* What the slopes of a pair of tiles have in common: a score before the head's scale is
  * product * q . k + bias, a weight 2^(head * score - lse), and `kept` of it if it is. */
@@ -256,12 +257,10 @@ __device__ static inline uint32_t lh_seen_parts(const lh_attention_spec &spec,
 template <bool plain, typename placing, typename using_slope, typename memory_type>
 __device__ static inline void
 lh_differentiate(const lh_attention_spec &spec, const lh_slope_terms &terms,
-                 const lh_tile_pair &pair, int64_t head, const placing &cell_of,
-                 const using_slope &use, const memory_type &memory, lh_sums &scores,
-                 lh_sums &slopes) {
+                 const lh_tile_pair &pair, const placing &cell_of, const using_slope &use,
+                 const memory_type &memory, lh_sums &scores, lh_sums &slopes) {
     const uint32_t seen = plain || terms.whole ? ~(uint32_t)0 : lh_seen_parts(spec, pair, cell_of);
-    const uint32_t kept =
-        plain ? ~(uint32_t)0 : lh_kept_parts<LH_STEP_PARTS>(spec, pair, head, cell_of);
+    const uint32_t kept = plain ? ~(uint32_t)0 : lh_kept_parts(spec, pair, memory.kept, cell_of);
     LH_UNROLL
     for (int n = 0; n < LH_STEP_PARTS; ++n)
         lh_part(scores, n) = lh_part(scores, n) * terms.product + terms.bias;

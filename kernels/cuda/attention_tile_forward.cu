@@ -1,6 +1,7 @@
 /* Attention on tensor cores, forward. Where scores have position vectors, q . r comes first, out of
  * vectors that lie where keys and values lie afterwards. */
 #include "kernels/cuda/attention_tile_bias.cuh"
+#include "kernels/cuda/attention_tile_dropout.cuh"
 #include "kernels/cuda/attention_tile_forward.cuh"
 
 /* A block's shared memory. */
@@ -8,6 +9,7 @@ template <int width, bool placed, typename operand = __nv_bfloat16>
 struct forward_memory : lh_forward_memory<width, operand> {
     float bias[LH_TILE_DIAGONALS + 1];
     int32_t bucket[LH_TILE_DIAGONALS + 1];
+    lh_pair_kept kept;
     float product[placed ? LH_TILE_STEPS : 1][placed ? LH_BAND_FLOATS : 1]; /* of each stripe */
 };
 
@@ -47,17 +49,18 @@ __device__ static inline void hide_keys(const lh_attention_spec &spec, const lh_
 
 /* What dropout leaves of the scores' weights: weights multiply values after the sum is known. */
 __device__ static inline void drop_weights(const lh_attention_spec &spec, const lh_tile_pair &pair,
-                                           int64_t head, int first, int lane, lh_scores &scores) {
-    enum { weights = LH_TILE_STEPS * LH_STEP_PARTS };
-    const uint32_t kept = lh_kept_parts<weights>(spec, pair, head, [=](int n) -> lh_cell {
-        const int part = n % LH_STEP_PARTS;
-        return {first + lh_row_at(lane, part), lh_score_key(n / LH_STEP_PARTS, part, lane)};
-    });
+                                           const lh_pair_kept &kept, int first, int lane,
+                                           lh_scores &scores) {
+    if (!lh_drops(spec, pair.source)) return;
     const real scale = lh_kept_scale(spec, pair);
+    const int own = lh_score_key(0, 0, lane);
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h)
         lh_each_score(scores, h, [&](int c, int part, real &weight) {
-            weight = (kept >> (c * LH_STEP_PARTS + part) & 1) != 0 ? scale * weight : 0;
+            const int query = first + lh_lane_row(h, lane), key = lh_score_key(c, part, 0);
+            const uint32_t bits =
+                lh_kept_from(kept, query, key / LH_KEPT_KEYS * LH_KEPT_KEYS + own);
+            weight = (bits >> key % LH_KEPT_KEYS & 1) != 0 ? scale * weight : 0;
         });
 }
 
@@ -73,7 +76,7 @@ __device__ static inline void attend_pair(const lh_attention_spec &spec, const l
         if (!lh_pair_is_whole(pair)) hide_keys(spec, pair, own.first, own.lane, products);
     };
     const auto drop = [&](const lh_stripe &own, lh_scores &weights) {
-        drop_weights(spec, pair, head, own.first, own.lane, weights);
+        drop_weights(spec, pair, memory.kept, own.first, own.lane, weights);
     };
     const auto keep = [](const lh_stripe &, lh_scores &) {};
     /* Two copies, since with dropout the widest heads spill, and the other need not. */
@@ -109,8 +112,9 @@ __device__ static inline void place_keys(const lh_attention_spec &spec, const lh
 /* A block's 64 queries and all the keys of a source that they see. */
 template <int width, bool placed, int stripes, typename operand>
 __device__ static inline void
-attend_source(const lh_attention_spec &spec, int source, int64_t batch, int64_t head, int64_t first,
-              forward_memory<width, placed, operand> *memory, lh_warp_rows<width, stripes> *rows) {
+attend_source(const lh_attention_spec &spec, const lh_kept_table &table, int source, int64_t batch,
+              int64_t head, int64_t first, forward_memory<width, placed, operand> *memory,
+              lh_warp_rows<width, stripes> *rows) {
     enum { threads = LH_TILE_THREADS / stripes };
     const lh_key_source &keys = spec.source[source];
     const int64_t last = lh_min(first + LH_TILE, spec.queries) - 1;
@@ -127,6 +131,7 @@ attend_source(const lh_attention_spec &spec, int source, int64_t batch, int64_t 
         lh_stage_tile<width, threads>(keys.v, batch, head, base, seen.end, spec.head_width,
                                       memory->other + memory->tile);
         bias = lh_stage_bias(spec, pair_of(base), head, memory->bias, memory->bucket);
+        lh_stage_kept(spec, table, pair_of(base), head, &memory->kept);
     };
     const auto attend = [&](int64_t base, lh_scores(&scores)[stripes]) {
         attend_pair<width>(spec, pair_of(base), head, bias, scores, *memory, rows);
@@ -174,7 +179,7 @@ template <int width, bool placed, typename operand> struct resident {
 template <int width, bool placed, typename operand>
 __global__ void __launch_bounds__((resident<width, placed, operand>::threads),
                                   (resident<width, placed, operand>::blocks))
-    attend_tiles(lh_attention_forward_args a, int64_t tiles, int64_t tasks) {
+    attend_tiles(lh_attention_forward_args a, lh_kept_table table, int64_t tiles, int64_t tasks) {
     typedef forward_memory<width, placed, operand> block_memory;
     typedef resident<width, placed, operand> shape;
     LH_SHARED_DYNAMIC(block_memory, memory);
@@ -187,7 +192,7 @@ __global__ void __launch_bounds__((resident<width, placed, operand>::threads),
         lh_stage_tile<width, shape::threads>(a.q, batch, head, first, spec.queries, spec.head_width,
                                              memory->q);
         for (int s = 0; s < spec.source_count; ++s)
-            attend_source<width>(spec, s, batch, head, first, memory, &rows);
+            attend_source<width>(spec, table, s, batch, head, first, memory, &rows);
         lh_await_copies();
         __syncthreads();
         LH_UNROLL
@@ -203,13 +208,17 @@ __global__ void __launch_bounds__((resident<width, placed, operand>::threads),
 template <int width, bool placed, typename operand>
 static lh_status launch_tiles(const lh_launch *launch, const lh_attention_forward_args *args) {
     const lh_attention_spec *spec = &args->spec;
+    lh_kept_table table;
+    char *at = (char *)launch->workspace;
     const int64_t tiles = lh_chunk_count(spec->queries, LH_TILE);
     const int64_t tasks = spec->batch * spec->heads * tiles;
     const size_t bytes = sizeof(forward_memory<width, placed, operand>);
     const unsigned threads = resident<width, placed, operand>::threads;
     if (tasks == 0) return LH_OK;
+    (void)lh_take_kept_table(spec, &at, &table);
+    LH_CUDA_TRY(lh_draw_kept_table(launch, spec, table));
     return LH_LAUNCH((attend_tiles<width, placed, operand>), lh_blocks(tasks, 1), threads, bytes,
-                     launch, *args, tiles, tasks);
+                     launch, *args, table, tiles, tasks);
 }
 
 template <int width>
@@ -224,6 +233,12 @@ bool lh_attention_fits_tiles(const lh_attention_spec *spec, lh_dtype dtype) {
     const bool suits_tf32 = spec->positions == NULL && dtype == LH_REAL;
     return lh_tiles_have_room(spec->precision, spec->head_width) &&
            (spec->precision == LH_PRECISION_BF16 || suits_tf32);
+}
+
+size_t lh_attention_tile_forward_workspace(const lh_attention_forward_args *args) {
+    lh_kept_table table;
+    char *at = NULL;
+    return lh_take_kept_table(&args->spec, &at, &table);
 }
 
 lh_status lh_attention_tile_forward(const lh_launch *launch,

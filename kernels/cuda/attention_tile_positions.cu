@@ -44,6 +44,7 @@ template <int width> struct distance_memory {
     float lse[LH_TILE], delta[LH_TILE];
     float bias[LH_TILE_DIAGONALS + 1];
     int32_t bucket[LH_TILE_DIAGONALS + 1];
+    lh_pair_kept kept;
 };
 
 /* What a warp sums up for the vectors of its 32 diagonals. */
@@ -70,7 +71,7 @@ __device__ static inline void spread_pair(const lh_attention_spec &spec, const l
         lh_pick(scores, c, score);
         lh_pick(slopes, c, slope);
         lh_differentiate<false>(
-            spec, terms, pair, head, cell_of, [](real, real) {}, *memory, score, slope);
+            spec, terms, pair, cell_of, [](real, real) {}, *memory, score, slope);
         LH_UNROLL
         for (int n = 0; n < LH_STEP_PARTS; ++n) {
             const lh_cell cell = cell_of(n);
@@ -102,10 +103,10 @@ __device__ static inline void add_vectors(const distance_memory<width> &memory,
 
 /* A pair of tiles whose vectors are staged; a block's work. */
 template <int width>
-__device__ static inline void visit_tiles(const lh_attention_backward_args &a, const real *delta,
-                                          const lh_tile_pair &pair, int64_t batch, int64_t head,
-                                          const lh_pair_bias &bias, distance_memory<width> *memory,
-                                          vector_rows<width> *rows) {
+__device__ static inline void
+visit_tiles(const lh_attention_backward_args &a, const lh_kept_table &kept, const real *delta,
+            const lh_tile_pair &pair, int64_t batch, int64_t head, const lh_pair_bias &bias,
+            distance_memory<width> *memory, vector_rows<width> *rows) {
     enum { pitch = lh_tile_shape<width>::pitch };
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &keys = spec.source[pair.source];
@@ -118,6 +119,7 @@ __device__ static inline void visit_tiles(const lh_attention_backward_args &a, c
                          memory->row[1]);
     lh_stage_tile<width>(keys.k, batch, head, pair.key, keys.count, spec.head_width, memory->other);
     lh_stage_queries(a, delta, batch, head, pair.query, memory);
+    lh_stage_kept(spec, kept, pair, head, &memory->kept);
     lh_await_copies();
     __syncthreads();
     LH_UNROLL
@@ -141,8 +143,8 @@ __device__ static inline void visit_tiles(const lh_attention_backward_args &a, c
 /* A block takes the pairs of tiles of one batch row, head and distance. */
 template <int width>
 __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
-    pass_distances(lh_attention_backward_args a, int s, const real *delta, real *sums,
-                   tile_distances distances, int64_t tasks) {
+    pass_distances(lh_attention_backward_args a, lh_kept_table kept, int s, const real *delta,
+                   real *sums, tile_distances distances, int64_t tasks) {
     LH_SHARED_DYNAMIC(distance_memory<width>, memory);
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &keys = spec.source[s];
@@ -165,7 +167,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
                 lh_stage_positions<width>(spec, pair, head, memory->vectors);
                 bias = lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
             }
-            visit_tiles<width>(a, delta, pair, batch, head, bias, memory, &rows);
+            visit_tiles<width>(a, kept, delta, pair, batch, head, bias, memory, &rows);
         }
         __syncthreads();
         LH_UNROLL
@@ -235,7 +237,7 @@ static lh_status join_positions(const lh_launch *launch, const lh_attention_back
 
 template <int width>
 static lh_status launch_width(const lh_launch *launch, const lh_attention_backward_args *args,
-                              const real *delta, real *sums) {
+                              const lh_kept_table &kept, const real *delta, real *sums) {
     const lh_attention_spec *spec = &args->spec;
     const size_t bytes = sizeof(distance_memory<width>);
     for (int s = 0; s < spec->source_count; ++s) {
@@ -243,25 +245,25 @@ static lh_status launch_width(const lh_launch *launch, const lh_attention_backwa
         const int64_t tasks = spec->batch * spec->heads * distances.count;
         if (tasks == 0) continue;
         LH_CUDA_TRY(LH_LAUNCH((pass_distances<width>), lh_blocks(tasks, 1), LH_TILE_THREADS, bytes,
-                              launch, *args, s, delta, sums, distances, tasks));
+                              launch, *args, kept, s, delta, sums, distances, tasks));
         sums += elements_of(spec, distances);
     }
     return LH_OK;
 }
 
 lh_status lh_attention_tile_positions(const lh_launch *launch,
-                                      const lh_attention_backward_args *args, const real *delta,
-                                      real *sums) {
+                                      const lh_attention_backward_args *args,
+                                      const lh_kept_table &kept, const real *delta, real *sums) {
     if (args->dpositions == NULL || args->spec.positions == NULL) return LH_OK;
     switch (lh_tile_width(args->spec.head_width)) {
     case 32:
-        LH_CUDA_TRY(launch_width<32>(launch, args, delta, sums));
+        LH_CUDA_TRY(launch_width<32>(launch, args, kept, delta, sums));
         break;
     case 64:
-        LH_CUDA_TRY(launch_width<64>(launch, args, delta, sums));
+        LH_CUDA_TRY(launch_width<64>(launch, args, kept, delta, sums));
         break;
     default:
-        LH_CUDA_TRY(launch_width<128>(launch, args, delta, sums));
+        LH_CUDA_TRY(launch_width<128>(launch, args, kept, delta, sums));
         break;
     }
     return join_positions(launch, args, sums);

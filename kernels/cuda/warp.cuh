@@ -14,6 +14,19 @@ template <typename number> __device__ static inline number lh_warp_sum(number x)
     return x;
 }
 
+/* Bit 0 becomes bit 31. */
+__device__ static inline uint32_t lh_reverse_bits(uint32_t x) {
+#ifdef __CUDACC__
+    return __brev(x);
+#else
+    for (int bits = 1; bits < 32; bits *= 2) {
+        const uint32_t low = ~(uint32_t)0 / ((1u << bits) + 1);
+        x = (x & low) << bits | (x >> bits & low);
+    }
+    return x;
+#endif
+}
+
 /* Not a number wins. */
 __device__ static inline real lh_larger(real a, real b) {
 #ifdef __CUDACC__

@@ -86,6 +86,38 @@ TEST(attention_multiplies_the_pairs_that_see_each_other) {
     CHECK_EQ_INT(lh_cost_attention_backward(&backward).launches, 3);
 }
 
+/* A word of 20 FLOPs for each of the 11 pairs and each pass of tiles, four of them without tiles;
+ * with a period one for each distance, 32 at a time, in a launch more. */
+TEST(attention_draws_for_its_dropout) {
+    static const lh_random_key key;
+    const double word = 20, pairs = 11 * 2 * 3;
+    const lh_heads heads = {.act = act(LH_BF16)};
+    const lh_key_source keys = {.count = 6, .k = heads, .v = heads, .dk = heads, .dv = heads};
+    lh_attention_forward_args forward = {.q = heads, .out = heads};
+    lh_attention_backward_args backward = {.q = heads, .out = heads, .dout = heads, .dq = heads};
+    lh_attention_spec spec = {.batch = 2,
+                              .heads = 3,
+                              .queries = 6,
+                              .head_width = 8,
+                              .max_distance = 1,
+                              .dropout = 0.1,
+                              .key = &key,
+                              .precision = LH_PRECISION_BF16,
+                              .source_count = 1,
+                              .source = {keys}};
+    forward.spec = backward.spec = spec;
+    CHECK_NEAR(lh_cost_attention_forward(&forward).flops, word * pairs, 0);
+    CHECK_NEAR(lh_cost_attention_backward(&backward).flops, word * 2 * pairs, 0);
+    forward.spec.precision = LH_PRECISION_F32;
+    CHECK_NEAR(lh_cost_attention_forward(&forward).flops, word * 4 * pairs, 0);
+    spec.dropout_period = 4;
+    forward.spec = backward.spec = spec;
+    CHECK_NEAR(lh_cost_attention_forward(&forward).flops, word * 3 * 4 * 32, 0);
+    CHECK_NEAR(lh_cost_attention_backward(&backward).flops, word * 3 * 4 * 32, 0);
+    CHECK_EQ_INT(lh_cost_attention_forward(&forward).launches, 2);
+    CHECK_EQ_INT(lh_cost_attention_backward(&backward).launches, 4);
+}
+
 /* ---- whole steps ---- */
 
 typedef struct step {

@@ -57,6 +57,12 @@ return {
     { "one = one && lh_bucket_at(spec, pair, x) == bucket;", "one = true;", "the first diagonal's bias is that of all" },
   },
   {
+    file = "kernels/cuda/attention_tile_dropout.cuh", tests = "sim:attention_forward",
+    { "(uint32_t)(kept >> before)", "(uint32_t)kept", "a row draws from the beginning of a block" },
+    { "return lh_reverse_bits(", "return (", "distances of a period fall where keys rise" },
+    { "first - at * LH_KEPT_KEYS", "0", "every query has the first one's distances" },
+  },
+  {
     file = "kernels/cuda/attention_tile.cuh", tests = "sim:attention_forward",
     { "pair.keys == LH_TILE && ", "", "the keys that a tile lacks are seen" },
     { "rows + s * LH_STEP * pitch + d", "rows + d", "the stripes of a warp are one" },
