@@ -280,7 +280,8 @@ static void join_head(const lh_attention_plan *plan, int64_t head) {
         join_buckets(plan, head, sum);
         for (int64_t bucket = 0; bucket < spec->buckets; ++bucket) {
             const int64_t entry = head * spec->buckets + bucket;
-            scale_gradient += (double)spec->bias[entry] * sum[bucket];
+            const bool masked = spec->bias[entry] == -LH_R(INFINITY); /* by a weight of 0 */
+            if (!masked) scale_gradient += (double)spec->bias[entry] * sum[bucket];
             if (args->dbias) put(&args->dbias[entry], args->dbias_write, scale * sum[bucket]);
         }
     }

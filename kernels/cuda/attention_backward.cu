@@ -108,7 +108,8 @@ __device__ static inline void visit_keys(const lh_attention_spec &spec, int s, i
         of =
             differentiate(spec, row->batch, row->head, row->query, s, key, row->q,
                           lh_dot(row->q, tile + lane * pitch, width), dout_v, row->lse, row->delta);
-    if (sees && row->lse != -INFINITY) row->scale_sum += of.gradient * of.raw;
+    if (sees && row->lse != -INFINITY && of.raw != -INFINITY)
+        row->scale_sum += of.gradient * of.raw;
     const int64_t distance = row->query - spec.source[s].first - base;
     for (int j = 0; j < LH_WARP; ++j) {
         const real gradient = __shfl_sync(0xffffffffu, of.gradient, j);

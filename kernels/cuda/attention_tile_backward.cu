@@ -251,7 +251,8 @@ __device__ static inline void pass_source(const lh_attention_backward_args &a, c
                                       memory->other);
         lh_stage_tile<width, threads>(keys.v, batch, head, base, seen.end, spec.head_width,
                                       memory->other + memory->tile);
-        const lh_pair_bias bias = lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
+        const lh_pair_bias bias =
+            lh_stage_bias(spec, pair, head, LH_LEAST_BIAS, memory->bias, memory->bucket);
         lh_stage_kept(spec, p.kept, pair, head, &memory->kept);
         lh_await_copies();
         __syncthreads();
@@ -421,7 +422,8 @@ pass_key_tile(const lh_attention_backward_args &a, const tile_parts &p, int s, i
         lh_stage_tile<width, threads>(a.q, batch, head, base, seen.end, spec.head_width,
                                       memory->other);
         lh_stage_queries(a, p.delta, batch, head, base, memory);
-        const lh_pair_bias bias = lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
+        const lh_pair_bias bias =
+            lh_stage_bias(spec, pair, head, LH_LEAST_BIAS, memory->bias, memory->bucket);
         lh_stage_kept(spec, p.kept, pair, head, &memory->kept);
         const bool by_place = placed && !keys.everywhere;
         if constexpr (placed)

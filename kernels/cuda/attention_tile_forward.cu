@@ -130,7 +130,7 @@ attend_source(const lh_attention_spec &spec, const lh_kept_table &table, int sou
     const auto bring_values = [&](int64_t base) {
         lh_stage_tile<width, threads>(keys.v, batch, head, base, seen.end, spec.head_width,
                                       memory->other + memory->tile);
-        bias = lh_stage_bias(spec, pair_of(base), head, memory->bias, memory->bucket);
+        bias = lh_stage_bias(spec, pair_of(base), head, -INFINITY, memory->bias, memory->bucket);
         lh_stage_kept(spec, table, pair_of(base), head, &memory->kept);
     };
     const auto attend = [&](int64_t base, lh_scores(&scores)[stripes]) {

@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
                                                     (tile - apart) * LH_TILE, keys.count);
             if (tile == begin) {
                 lh_stage_positions<width>(spec, pair, head, memory->vectors);
-                bias = lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
+                bias = lh_stage_bias(spec, pair, head, LH_LEAST_BIAS, memory->bias, memory->bucket);
             }
             visit_tiles<width>(a, kept, delta, pair, batch, head, bias, memory, &rows);
         }

@@ -78,7 +78,7 @@ static const attention_shape masked[] = {
     {"masked", 2, 2, 7, 8, 0, LH_FAR, 0, 0, 1, {{7, 0, false, false}}},
     {"masked tiles", 1, 2, 70, 32, 0, LH_FAR, 0, 0, 1, {{70, 0, false, false}}},
     {"masked, one query", 2, 2, 1, 8, 0, LH_FAR, 0, 0, 1, {{9, -8, false, false}}}};
-enum { MASKED = 2 * sizeof masked / sizeof *masked }; /* with dropout and without */
+enum { MASKED = 2 * sizeof masked / sizeof *masked }; /* with dropout, and with head scales */
 
 /* Biased attention over tiles that stand so far apart, on either side, that all their distances
  * have one bucket; at the edge of a window some of these are not seen. */
@@ -102,8 +102,11 @@ static attention_flags apart_flags(lh_precision precision, size_t i) {
 }
 
 static attention_flags masked_flags(lh_precision precision, size_t i) {
-    return (attention_flags){
-        .bias = true, .masks = true, .dropout = i % 2 == 1, .precision = precision};
+    return (attention_flags){.bias = true,
+                             .masks = true,
+                             .dropout = i % 2 == 1,
+                             .head_scale = i % 2 == 0,
+                             .precision = precision};
 }
 
 /* Of every three rows one in bf16, the next in tf32. */

@@ -272,6 +272,13 @@ static void add_bias(suite *s, lh_attention_spec *spec, bool masks) {
     case_in_i32(s, "bucket_of", &spec->bucket_of, BUCKET_SPAN, BUCKETS);
 }
 
+/* Below 0 they would turn a mask into infinity. */
+static void add_scales(suite *s, lh_attention_spec *spec, bool masks) {
+    real *scale = case_in(s, "head_scale", &spec->head_scale, spec->heads);
+    for (int64_t i = 0; masks && i < spec->heads; i++)
+        scale[i] = LH_R(0.5) + (real)fabs((double)scale[i]);
+}
+
 static void add_positions(suite *s, lh_attention_spec *spec, bool own) {
     spec->position_heads = own ? spec->heads : 1;
     spec->position_count = POSITIONS;
@@ -300,7 +307,7 @@ void attention_inputs(suite *s, lh_attention_spec *spec, const attention_shape *
             flags.dense ? HEADS_DENSE : (heads_layout)((flags.layout + k) % HEADS_LAYOUTS));
         case_in(s, v_names[k], &source->v.act, v_span);
     }
-    if (flags.head_scale) case_in(s, "head_scale", &spec->head_scale, spec->heads);
+    if (flags.head_scale) add_scales(s, spec, flags.masks);
     if (flags.bias) add_bias(s, spec, flags.masks);
     if (flags.positions) add_positions(s, spec, flags.own_positions);
     if (flags.dropout) case_in_bytes(s, "key", &spec->key, &key, sizeof key);

@@ -23,7 +23,7 @@ typedef struct attention_shape {
 
 typedef struct attention_flags {
     bool head_scale, bias, dropout, period, positions;
-    bool masks;         /* some of the bias is minus infinity; no head scale then */
+    bool masks;         /* some of the bias is minus infinity */
     bool own_positions; /* a table for each head */
     heads_layout layout;
     lh_precision precision;

@@ -170,7 +170,7 @@ static void attend_back(const lh_attention_backward_args *args, int s, int64_t b
     add_rounded(spec, &source->dv, b, j, h, 1, p * kept, dout);
     if (spec->positions != NULL && !source->everywhere)
         position_back(args, q, b, h, i, i - source->first - j, scale * spec->scale, dscore);
-    if (dhead_scale != NULL) dhead_scale[h] += dscore * plain;
+    if (dhead_scale != NULL && plain != -(number)INFINITY) dhead_scale[h] += dscore * plain;
     if (dbias != NULL && !source->everywhere)
         dbias[h * spec->buckets + bucket_at(spec, i - source->first - j)] += scale * dscore;
 }
