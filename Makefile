@@ -23,6 +23,7 @@ PAPER    ?=#                     reproduce-table1 (default: the first), studies 
 SCALE    ?= small#               smoke, small, study, medium, gpu, paper
 DEVICE   ?= cpu
 SEEDS    ?=#                     how many; default: what the experiment says
+ROUNDS   ?= 3#                   studies: idle rounds of step times; three or more decide a claim about time
 JOBS     ?=#                     reproduce-table1, studies: rows side by side, a number or auto
 FROM     ?= reference#           figures: from the committed runs; own: from those in results/
 BACKEND  ?= cpu#                 conformance: cpu, cudasim or cuda
@@ -439,19 +440,20 @@ endef
 reproduce-table1: $(program) ## Measure the main table of PAPER at SCALE
 	$(foreach paper,$(asked),$(call reproduce,$(paper)))
 
-# Experiments that decide claims of the papers, most of them for an hour first (docs/studies.md).
-STUDIES := reformer/table2 rsa/table7 rsa/figure9 gpt2_recurrent/table1 gpt2_recurrent/table2 rsa/table6 \
-    reformer/figure3 reformer/figure4 reformer/figure5 staircase/table1 staircase/table2 staircase/table3 \
-    rsa/table2 rsa/table3 rsa/table3a rsa/table1 brt/table1 brt/ablations reformer/table4
+# Experiments that decide claims of the papers, most of them for an hour first (the table of hours in docs/studies.md).
+STUDIES := reformer/table1 reformer/table3 rsa/table7 rsa/figure9 rsa/figure7 rsa/figure8 rsa/table3a reformer/table2 \
+    reformer/figure3 reformer/figure4 reformer/figure5 rsa/table6 gpt2_recurrent/table1 gpt2_recurrent/table2 \
+    brt/table1 staircase/table1 staircase/table2 rsa/table1 gpt2_recurrent/figure4 gpt2_recurrent/figure5 \
+    staircase/table3 rsa/table3 rsa/readings rsa/table2 rsa/figure4 reformer/table4 brt/ablations
 studies_asked := $(if $(filter-out all,$(PAPER)),$(filter $(addsuffix /%,$(PAPER)),$(STUDIES)),$(STUDIES))
 # On a card one run is trained after the other.
 study_jobs = $(if $(or $(JOBS),$(filter cpu,$(DEVICE))),--jobs $(or $(JOBS),auto))
 .PHONY: studies
 studies: SCALE := study
-studies: $(program) ## Run what decides the papers' claims at scale study: many hours; PAPER=, JOBS=
+studies: $(program) ## Run what decides the papers' claims at scale study: many hours; PAPER=, JOBS=, ROUNDS=
 	$(if $(studies_asked),,$(error no study of $(PAPER); there are: $(STUDIES)))
 	$(Q)failed=; for name in $(studies_asked); do \
-	    $(program) run experiments/$$name.lua --scale $(SCALE) --device $(DEVICE) $(study_jobs) || failed="$$failed $$name"; \
+	    $(program) run experiments/$$name.lua --scale $(SCALE) --device $(DEVICE) $(study_jobs) --rounds $(ROUNDS) || failed="$$failed $$name"; \
 	done; if [ -n "$$failed" ]; then echo "studies with runs that failed:$$failed" >&2; exit 1; fi
 
 # What the C sources include of others.

@@ -44,9 +44,11 @@ runs data "books"
 refuses data-fetch "did you mean 'enwik8'" CORPUS=enwik9
 runs reproduce-table1 "results/reformer-table1/runs.csv" PAPER=reformer SCALE=smoke
 runs studies "results/staircase-table3/runs.csv" PAPER=staircase SCALE=smoke STUDIES="staircase/table3 rsa/table2"
-refuses studies "no study of nobody; there are: reformer/table2" PAPER=nobody
+refuses studies "no study of nobody; there are: reformer/table1" PAPER=nobody
 study_lines() { make -n -o "$program" program="$program" studies PAPER=staircase "$@"; }
 succeeds "studies on the processor, side by side" "--device cpu --jobs auto" study_lines
+succeeds "studies with rounds of step times that decide claims" "--rounds 3" study_lines
+succeeds "or as many as are asked for" "--rounds 5" study_lines ROUNDS=5
 quietly 1 "on a card, which refuses --jobs, one after the other" grep -e --jobs <(study_lines DEVICE=cuda)
 refuses reproduce-table1 "there are: brt compressive gpt2_recurrent reformer rsa staircase" PAPER=reformr
 # a paper is there once its folder is

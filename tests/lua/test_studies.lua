@@ -1,0 +1,85 @@
+-- `make studies` and the table of hours in docs/studies.md name every script that a claim waits for.
+local core = require "longhaul.core"
+local script = require "longhaul.script"
+local t = dofile "tests/test.lua"
+
+local settings = { scale = "study", results = "results", device = "cpu" }
+
+-- The scripts of STUDIES in the Makefile, in its order.
+local function studies()
+  local lines = core.read_file("Makefile"):gsub("\\\n", " "):match "\nSTUDIES := ([^\n]+)"
+  local list = {}
+  for name in lines:gmatch "[%w_/]+" do list[#list + 1] = name end
+  return list
+end
+
+-- The rows of the table of hours: names of scripts, of which those without a folder have the one before; claims; hours.
+local function hours()
+  local rows, section = {}, core.read_file("docs/studies.md"):match "\n## What it takes\n(.-)\n## "
+  for cell, count, time in section:gmatch "\n| (`[^|]+) | (%d+) | %d+ | ([%d.]+) |" do
+    local row, folder = { claims = tonumber(count), hours = tonumber(time), scripts = {} }, nil
+    for name in cell:gmatch "`([^`]+)`" do
+      folder = name:match "^(.-)/" or folder
+      table.insert(row.scripts, folder .. "/" .. name:match "[^/]+$")
+    end
+    rows[#rows + 1] = row
+  end
+  return rows
+end
+
+-- Whether runs at this scale can decide a claim.
+local function can_be_decided(claim) return not claim.of_size and type(claim.untested) ~= "string" end
+
+-- The claims that runs can decide, each with the scripts whose rows it reads.
+local function readers()
+  local list = {}
+  for _, claim in ipairs(script.load("experiments/claims.lua", settings).claims) do
+    local reader = { claim = claim[1], scripts = {} }
+    if can_be_decided(claim) then
+      local judged = claim.asks or claim.holds
+      judged:each_cell(function(cell) reader.scripts[cell.experiment.name:gsub("-", "/", 1)] = true end)
+    end
+    list[#list + 1] = reader
+  end
+  return list
+end
+
+local listed, rows, claims = studies(), hours(), readers()
+
+t.test("every script that a claim reads is a study", function()
+  local is_study = {}
+  for _, name in ipairs(listed) do is_study[name] = true end
+  for _, reader in ipairs(claims) do
+    for name in pairs(reader.scripts) do
+      t.check(is_study[name], ("%s reads %s, which STUDIES lacks"):format(reader.claim, name))
+    end
+  end
+end)
+
+t.test("every study is a script", function()
+  for _, name in ipairs(listed) do t.check(core.exists(("experiments/%s.lua"):format(name)), name) end
+end)
+
+t.test("the table of hours has the studies in their order", function()
+  local names = {}
+  for _, row in ipairs(rows) do table.move(row.scripts, 1, #row.scripts, #names + 1, names) end
+  t.equal(table.concat(names, " "), table.concat(listed, " "))
+end)
+
+t.test("the table of hours counts the claims, most for an hour first", function()
+  local before = math.huge
+  for _, row in ipairs(rows) do
+    local count = 0
+    for _, reader in ipairs(claims) do
+      local reads = false
+      for _, name in ipairs(row.scripts) do reads = reads or reader.scripts[name] ~= nil end
+      count = count + (reads and 1 or 0)
+    end
+    local text = table.concat(row.scripts, ", ")
+    t.check(row.claims == count, ("%s: %d claims, not %d"):format(text, count, row.claims))
+    t.check(row.claims / row.hours <= before, text .. ": more claims for an hour than the row above")
+    before = row.claims / row.hours
+  end
+end)
+
+t.finish()
