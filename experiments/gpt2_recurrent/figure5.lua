@@ -7,7 +7,7 @@ local bench = lh.experiment("gpt2_recurrent-figure5", { runs = "gpt2_recurrent-t
 rows(bench)
 bench:plot {
   "pareto", x = "kaplan_flops_per_token", y = "valid_word_perplexity", group = "series",
-  frontier = true,
+  frontier = true, published = "gpt2_recurrent_table2",
   title = "Validation perplexity against FLOPs per token",
 }
 return bench

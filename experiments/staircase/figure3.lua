@@ -6,6 +6,7 @@ local bench = lh.experiment("staircase-figure3", { runs = "staircase-table2" })
 setting.reddit_rows(bench)
 bench:plot {
   "pareto", x = "step_time_ms", y = "valid_perplexity", group = "class", frontier = true,
+  published = "staircase_table2",
   title = "Perplexity against training time",
 }
 return bench

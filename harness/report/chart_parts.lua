@@ -97,7 +97,7 @@ end
 
 --- What a plot says whose kind draws published values.
 parts.published_field = { "published", "string",
-  "a table of `results/published/`: hollow marks where it prints what is shown" }
+  "a table of `results/published/`: hollow marks where it prints what is shown; the title of x says where others lie" }
 
 -- Whether an axis over our values has place for another one: on it, or at most as far beyond it as
 -- it is long, or as a tenth of its end. A chart without such an axis has.
@@ -112,9 +112,9 @@ end
 --- The published values of the points of a chart, each { x, y, ..., row = }: { x, y, index of the
 --- point } where the table prints y, and x where x is a metric that it prints. `axes` are those that
 --- the chart has of the points alone, { x =, y = }. What is so far from them that it would press all
---- points flat is left out: `beyond` says how many such there are.
+--- points flat is left out: the second result has the values y of those.
 function parts.published(plot, points, x, y, axes)
-  local marks, beyond = {}, 0
+  local marks, beyond = {}, {}
   if not plot.published then return marks, beyond end
   local paper = published.table(plot.published)
   for i, point in ipairs(points) do
@@ -126,21 +126,25 @@ function parts.published(plot, points, x, y, axes)
       if is_near(axes.y, value) and is_near(axes.x, at) then
         marks[#marks + 1] = { at, value, i }
       else
-        beyond = beyond + 1
+        beyond[#beyond + 1] = value
       end
     end
   end
   return marks, beyond
 end
 
---- What the x title says of published values, drawn and not: "" where there are none.
+-- "4 published values lie beyond the axes, at 22.9 to 26.4": where they would be drawn tells how far ours are from them.
+local function far_text(beyond)
+  local low, high = ("%.4g"):format(math.min(table.unpack(beyond))), ("%.4g"):format(math.max(table.unpack(beyond)))
+  return ("%d published value%s beyond the axes, at %s"):format(#beyond, #beyond == 1 and " lies" or "s lie",
+    low == high and low or low .. " to " .. high)
+end
+
+--- What the x title says of published values, drawn and beyond the axes: "" where there are none.
 function parts.published_text(marks, beyond)
   local said = {}
   if #marks > 0 then said[1] = "hollow: published" end
-  if beyond > 0 then
-    said[#said + 1] = ("%d published value%s beyond the axes"):format(beyond, beyond == 1
-      and " lies" or "s lie")
-  end
+  if #beyond > 0 then said[#said + 1] = far_text(beyond) end
   return #said > 0 and (" (%s)"):format(table.concat(said, "; ")) or ""
 end
 

@@ -359,15 +359,16 @@ end)
 t.test("a published value that would press the points flat is told, not drawn", function()
   local points = {}
   for i, value in ipairs { 2.30, 2.31 } do
-    points[i] = { i, value, row = { label = "XL:512", dataset = "arxiv" } }
+    points[i] = { i, value, row = { label = ({ "XL:512", "XL:2048" })[i], dataset = "arxiv" } }
   end
   local axis = require "longhaul.report.axis"
   local narrow = { y = axis.over({ 2.30, 2.31 }, {}) }
   local marks, beyond = parts.published({ published = "brt_table1" }, points, "window",
     "bits_per_token", narrow)
   t.equal(#marks, 0)
-  t.equal(beyond, 2)
-  t.contains(parts.published_text(marks, beyond), "2 published values lie beyond the axes")
+  t.equal(#beyond, 2)
+  t.equal(parts.published_text(marks, beyond), " (2 published values lie beyond the axes, at 1.31 to 1.45)")
+  t.equal(parts.published_text({ 1 }, { 1.45 }), " (hollow: published; 1 published value lies beyond the axes, at 1.45)")
 end)
 
 t.test("a published value that lies on the axis is drawn, however near each other the points are", function()

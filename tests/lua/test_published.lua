@@ -2,7 +2,9 @@
 -- copied from the papers' tables by hand.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
+local kinds = require "longhaul.report.kinds"
 local lh = require "longhaul"
+local parts = require "longhaul.report.chart_parts"
 local published = require "longhaul.report.published"
 local results = require "longhaul.report.results"
 local script = require "longhaul.script"
@@ -188,6 +190,63 @@ return bench
     "'tim' (did you mean 'time'?)")
   t.fails(function() load_fit("Memory-Efficient", "reformer_tabel1", "time") end,
     "fit.lua:7: fit: no published values")
+end)
+
+-- The tables of a paper, by the folder of its experiments.
+local function tables_of(paper)
+  local names = {}
+  for _, file in ipairs(core.list_folder "results/published") do
+    names[#names + 1] = file:match("^(" .. paper .. "_table%w+)%.csv$")
+  end
+  return names
+end
+
+-- The scripts of a paper's tables and figures at a scale.
+local function experiments_of(paper, scale)
+  local list = {}
+  for _, file in ipairs(core.list_folder("experiments/" .. paper)) do
+    if file:find "^table" or file:find "^figure" then
+      list[#list + 1] = script.load(("experiments/%s/%s"):format(paper, file), { scale = scale })
+    end
+  end
+  return list
+end
+
+-- Whether a plot is of a kind that draws published values, and not of ratios.
+local function can_show(plot)
+  for _, field in ipairs(kinds.find(plot[1]).fields) do
+    if field == parts.published_field then return not plot.relative_to end
+  end
+  return false
+end
+
+-- How many of its points a table prints, wherever they lie.
+local function count_printed(experiment, plot, name)
+  local points = {}
+  for i, row in ipairs(parts.rows_of({ experiment = experiment }, plot, plot.dataset or "")) do
+    points[i] = { 1, 1, row = row }
+  end
+  local x, y = parts.axis(plot.x), parts.axis(plot.y)
+  return #parts.published({ published = name }, points, x, y, {})
+end
+
+t.test("a plot names the published table that prints what it shows", function()
+  local shown = 0
+  for _, paper in ipairs(core.list_folder "experiments") do
+    local names = core.is_folder("experiments/" .. paper) and tables_of(paper) or {}
+    for _, experiment in ipairs(#names > 0 and experiments_of(paper, "small") or {}) do
+      for _, plot in ipairs(experiment.plots) do
+        local text = ("%s, %s"):format(experiment.name, plot.name or plot[1])
+        for _, name in ipairs(can_show(plot) and names or {}) do
+          local count = count_printed(experiment, plot, name)
+          t.check(count == 0 or plot.published, ("%s: %s prints %d of its points"):format(text, name, count))
+          t.check(count > 0 or plot.published ~= name, ("%s: %s prints none of its points"):format(text, name))
+          shown = shown + (plot.published == name and count or 0)
+        end
+      end
+    end
+  end
+  t.check(shown > 30, ("only %d points stand beside published ones"):format(shown))
 end)
 
 os.execute("rm -r '" .. folder .. "'")

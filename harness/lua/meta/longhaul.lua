@@ -769,7 +769,7 @@
 ---@class longhaul.plot
 ---@field [1] "bars"|"boxes"|"columns"|"lines"|"loss"|"outputs"|"pareto"|"profile"|"recurrence"|"trials"
 ---@field y? string|table a metric
----@field published? string a table of `results/published/`: hollow marks where it prints what is shown
+---@field published? string a table of `results/published/`: hollow marks where it prints what is shown; the title of x says where others lie
 ---@field title? string default: experiment, data and axes
 ---@field name? string of its files; default: the kind
 ---@field dataset? string the only one to show

@@ -86,7 +86,7 @@ local function gather(view, plot, dataset)
   return series, names, beyond
 end
 
--- The published values of all curves, each with the number of its curve; how many have no place.
+-- The published values of all curves, each with the number of its curve; those that have no place.
 local function published_marks(plot, curves, x, y, look)
   local points, curve_of = {}, {}
   for i, curve in ipairs(curves) do
