@@ -6,7 +6,7 @@ local setting = lh.include "setting.lua"
 local bench = lh.experiment "staircase-table2"
 setting.reddit_rows(bench)
 bench:table {
-  columns = { "parameters", "valid_perplexity", "perplexity", "bits_per_byte", "step_time_ms",
+  columns = { "parameters", "flops_per_token", "valid_perplexity", "perplexity", "bits_per_byte", "step_time_ms",
     "relative_step_time", "peak_memory_bytes", "inference_memory_bytes" },
   baseline = "Transformer-XL [9]", published = "staircase_table2",
 }

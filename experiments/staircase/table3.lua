@@ -29,7 +29,7 @@ for _, row in ipairs(rows) do
   }
 end
 bench:table {
-  columns = { "valid_perplexity", "perplexity", "step_time_ms", "peak_memory_bytes",
+  columns = { "valid_perplexity", "perplexity", "step_time_ms", "flops_per_token", "peak_memory_bytes",
     "inference_memory_bytes" },
   published = "staircase_table3",
 }

@@ -1,5 +1,6 @@
 -- `make studies` and the table of hours in docs/studies.md name every script that a claim waits for.
 local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
 local script = require "longhaul.script"
 local t = dofile "tests/test.lua"
 
@@ -79,6 +80,25 @@ t.test("the table of hours counts the claims, most for an hour first", function(
     t.check(row.claims == count, ("%s: %d claims, not %d"):format(text, count, row.claims))
     t.check(row.claims / row.hours <= before, text .. ": more claims for an hour than the row above")
     before = row.claims / row.hours
+  end
+end)
+
+-- Every claim that a paragraph of docs/studies.md names, also by its number alone after another of the paper.
+local function named_claims()
+  local named, paper = {}, nil
+  for before, number in core.read_file("docs/studies.md"):gmatch "([%w_]*)(p%d%d%d)%f[%W]" do
+    paper = before ~= "" and before or paper
+    named[paper .. number] = true
+  end
+  return named
+end
+
+t.test("a claim that is open with all its cells measured is spoken of", function()
+  local named = named_claims()
+  for _, record in ipairs((csv.read "results/reference/amd-epyc-2-cores/claims/claims.csv")) do
+    if record.scale == "study" and record.verdict == "undecided" and record.lacking == "0" then
+      t.check(named[record.claim], record.claim .. " is open, and docs/studies.md does not say why")
+    end
   end
 end)
 
