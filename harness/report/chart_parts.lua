@@ -133,7 +133,7 @@ function parts.published(plot, points, x, y, axes)
   return marks, beyond
 end
 
--- "4 published values lie beyond the axes, at 22.9 to 26.4": where they would be drawn tells how far ours are from them.
+-- "4 published values lie beyond the axes, at 22.9 to 26.4", which tells how far ours are from them.
 local function far_text(beyond)
   local low, high = ("%.4g"):format(math.min(table.unpack(beyond))), ("%.4g"):format(math.max(table.unpack(beyond)))
   return ("%d published value%s beyond the axes, at %s"):format(#beyond, #beyond == 1 and " lies" or "s lie",

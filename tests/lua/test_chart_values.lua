@@ -368,7 +368,8 @@ t.test("a published value that would press the points flat is told, not drawn", 
   t.equal(#marks, 0)
   t.equal(#beyond, 2)
   t.equal(parts.published_text(marks, beyond), " (2 published values lie beyond the axes, at 1.31 to 1.45)")
-  t.equal(parts.published_text({ 1 }, { 1.45 }), " (hollow: published; 1 published value lies beyond the axes, at 1.45)")
+  t.equal(parts.published_text({ 1 }, { 1.45 }),
+    " (hollow: published; 1 published value lies beyond the axes, at 1.45)")
 end)
 
 t.test("a published value that lies on the axis is drawn, however near each other the points are", function()
