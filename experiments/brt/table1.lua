@@ -1,5 +1,6 @@
 -- Block-Recurrent Transformer, Table 1: one recurrent layer against longer windows, a 13th layer,
 -- feedback and a nearest-neighbour memory.
+-- At `study` 6 hours of two cores.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 

@@ -1,5 +1,6 @@
 -- Adding Recurrence to Pretrained Transformers, Figure 4: PG-19 validation perplexity by window,
 -- without overlap.
+-- At `study` 1.3 hours of two cores, with figure5.
 local lh = require "longhaul"
 local rows = lh.include "windows.lua"
 

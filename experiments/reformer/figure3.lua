@@ -1,5 +1,6 @@
 -- Reformer, Figure 3: shared queries and keys (left) and reversible layers (right) against the
 -- regular Transformer, as bits per dim on held-out data while they train.
+-- At `study` 1.4 hours of two cores, with figure4 and figure5.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 

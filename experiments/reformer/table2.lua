@@ -2,6 +2,7 @@
 -- that is evaluated (columns; here a row for each). "Full Attention" shares queries and keys but
 -- neither scales keys to unit length nor hides a token from itself, as in the released
 -- configuration; "Full Attention, unit keys" does both.
+-- At `study` 0.3 hours of two cores.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 

@@ -3,6 +3,7 @@
 -- of Vaswani et al. 2017. Without WMT14 a study translates the messages of this machine's programs
 -- (`longhaul data import /usr/share/locale --translations de`), and where there are none, as at
 -- `small`, the embedded grammar.
+-- At `study` 1.1 hours of two cores.
 local lh = require "longhaul"
 
 local bench = lh.experiment "reformer-table4"

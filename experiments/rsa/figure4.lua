@@ -1,6 +1,7 @@
 -- "Encoding Recurrence into Transformers", Figure 4: bits per character over the size of XL, RSA-XL
 -- and FL-XL on text8 (left), over the part of enwik8 that XL and RSA-XL are trained on (middle),
 -- and the gates of the latter (right). The sizes and parts are not published.
+-- At `study` 2 hours of two cores.
 local lh = require "longhaul"
 local language = lh.include "language.lua"
 

@@ -1,5 +1,6 @@
 -- "Encoding Recurrence into Transformers", Figure 8: training steps on Weather of the models with
 -- recurrence encodings and of their baselines, over the runs of Figure 7.
+-- At `study` 0.1 hours of two cores, with figure7.
 local lh = require "longhaul"
 local time_steps = lh.include "step_times.lua"
 

@@ -2,6 +2,7 @@
 -- nothing; the signs of the first etas, which it draws from [-2, -1] and [1, 2]; and the rate, of
 -- which it names one. Every reading on every language and case; one is chosen for Table 2 by the
 -- validation strings, never by those of the test.
+-- At `study` 3.6 hours of two cores, with table2.
 local lh = require "longhaul"
 local languages = lh.include "regular_languages.lua"
 

@@ -1,5 +1,6 @@
 -- "Encoding Recurrence into Transformers", Table 3 (b): language models with and without recurrence
 -- encoding, over bytes and over words.
+-- At `study` 1.1 hours of two cores.
 local lh = require "longhaul"
 local language = lh.include "language.lua"
 

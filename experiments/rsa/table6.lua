@@ -1,6 +1,7 @@
 -- "Encoding Recurrence into Transformers", Table 6: which recurrence encodings RSA-Informer needs
 -- on ETTh1, by the number of cosine and of sine heads (s), and of dilated ones (none at all, or of
 -- each kind q beside 4 - 2 q regular).
+-- At `study` 0.7 hours of two cores.
 local lh = require "longhaul"
 local series = lh.include "series.lua"
 

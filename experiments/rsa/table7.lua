@@ -1,5 +1,6 @@
 -- "Encoding Recurrence into Transformers", Table 7: parameters of the published models, to the
 -- unit, and what the models of Table 3 at this scale have.
+-- At `study` 0.05 hours of two cores, with figure9.
 local lh = require "longhaul"
 local code = lh.include "code.lua"
 local language = lh.include "language.lua"

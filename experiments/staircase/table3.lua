@@ -1,5 +1,6 @@
 -- Staircase, Table 3: dialogue (Reddit's substitute) by forward size, at a fixed number of
 -- recurrent steps.
+-- At `study` 1.0 hour of two cores.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 

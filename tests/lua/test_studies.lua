@@ -18,7 +18,7 @@ end
 local function hours()
   local rows, section = {}, core.read_file("docs/studies.md"):match "\n## What it takes\n(.-)\n## "
   for cell, count, time in section:gmatch "\n| (`[^|]+) | (%d+) | %d+ | ([%d.]+) |" do
-    local row, folder = { claims = tonumber(count), hours = tonumber(time), scripts = {} }, nil
+    local row, folder = { claims = tonumber(count), hours = tonumber(time), text = time, scripts = {} }, nil
     for name in cell:gmatch "`([^`]+)`" do
       folder = name:match "^(.-)/" or folder
       table.insert(row.scripts, folder .. "/" .. name:match "[^/]+$")
@@ -65,6 +65,13 @@ t.test("the table of hours has the studies in their order", function()
   local names = {}
   for _, row in ipairs(rows) do table.move(row.scripts, 1, #row.scripts, #names + 1, names) end
   t.equal(table.concat(names, " "), table.concat(listed, " "))
+end)
+
+t.test("every study says at its head how many hours it takes", function()
+  for _, row in ipairs(rows) do
+    local line = ("\n-- At `study` %s %s of two cores"):format(row.text, row.hours == 1 and "hour" or "hours")
+    for _, name in ipairs(row.scripts) do t.contains(core.read_file(("experiments/%s.lua"):format(name)), line) end
+  end
 end)
 
 t.test("the table of hours counts the claims, most for an hour first", function()
