@@ -7,6 +7,7 @@ local lists = require "longhaul.run.lists"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local results = require "longhaul.report.results"
+local statistics = require "longhaul.report.statistics"
 local store = require "longhaul.run.store"
 local totals = require "longhaul.report.totals"
 
@@ -144,6 +145,78 @@ function known.differences(metric, row, other, list)
       tostring(seeds) }
   end
   return markdown({ "data", ("%s minus %s, ± standard error"):format(row, other), "seeds" }, lines)
+end
+
+-- Bits on held-out data of the runs of a study on a data set, by row: a list of curves, { { step, bits } ... }.
+local function held_out(path, dataset)
+  local rows, curve_of = {}, {}
+  for _, run in ipairs(matching(path .. "/runs.csv", { scale = "study", dataset = dataset })) do
+    local curve = {}
+    rows[run.row] = rows[run.row] or {}
+    table.insert(rows[run.row], curve)
+    curve_of[run.run_id] = curve
+  end
+  for _, record in ipairs(matching(path .. "/curves.csv", {})) do
+    local curve, bits = curve_of[record.run_id], tonumber(record.valid_bits)
+    if curve and bits then curve[#curve + 1] = { tonumber(record.step), bits } end
+  end
+  for row, curves in pairs(rows) do
+    if #curves[1] == 0 then rows[row] = nil end
+  end
+  return rows
+end
+
+-- The last evaluation up to a share of the training.
+local function bits_at(curve, share)
+  local found
+  for _, point in ipairs(curve) do
+    if point[1] <= share * curve[#curve][1] then found = point[2] end
+  end
+  return found
+end
+
+-- By row: mean and standard error over seeds at a share of the training.
+local function means_at(rows, share)
+  local means, errors = {}, {}
+  for row, curves in pairs(rows) do
+    local values = {}
+    for i, curve in ipairs(curves) do values[i] = bits_at(curve, share) end
+    means[row], errors[row] = statistics.mean_error(values)
+  end
+  return means, errors
+end
+
+-- Pairs of rows that stood in another order than at the end, and how many of them end apart: by more than two
+-- standard errors of their difference.
+local function turned(names, means, last, errors)
+  local count, apart = 0, 0
+  for i, a in ipairs(names) do
+    for _, b in ipairs(table.move(names, i + 1, #names, 1, {})) do
+      local difference = last[a] - last[b]
+      if (means[a] - means[b]) * difference < 0 then
+        count = count + 1
+        apart = apart + (math.abs(difference) > 2 * math.sqrt(errors[a] ^ 2 + errors[b] ^ 2) and 1 or 0)
+      end
+    end
+  end
+  return ("%d (%d)"):format(count, apart)
+end
+
+--- Whether a study trains for long enough to tell its rows: pairs whose order by bits on held-out data was another
+--- after half and three quarters of the steps; `list` = { { name, path, dataset } ... }.
+function known.order_by_steps(list)
+  local lines = {}
+  for i, data in ipairs(list) do
+    local rows = held_out(data[2], data[3])
+    local names, last, errors = lists.keys(rows), means_at(rows, 1)
+    local sum = 0
+    for _, name in ipairs(names) do sum = sum + errors[name] end
+    lines[i] = { data[1], tostring(#names), tostring(#names * (#names - 1) // 2),
+      turned(names, (means_at(rows, 1 / 2)), last, errors), turned(names, (means_at(rows, 3 / 4)), last, errors),
+      ("%.3f"):format(sum / #names) }
+  end
+  return markdown({ "data", "rows", "pairs", "another order at 1/2 (apart at the end)", "at 3/4",
+    "standard error of a row" }, lines)
 end
 
 -- A line of a table of models: a name, then a formatted number of each.

@@ -109,4 +109,31 @@ t.test("a claim that is open with all its cells measured is spoken of", function
   end
 end)
 
+-- Three rows of two seeds: "a" passes "b" between half and three quarters, "c" passes "b" at the end, hardly apart.
+local bits = {
+  a = { { 3.0, 3.0 }, { 1.0, 1.1 }, { 0.5, 0.6 } },
+  b = { { 2.0, 2.0 }, { 2.0, 2.0 }, { 2.0, 2.1 } },
+  c = { { 4.0, 4.0 }, { 3.0, 3.0 }, { 1.5, 2.5 } },
+}
+
+t.test("pairs whose order was another before the end, and those of them that end apart", function()
+  local folder = os.tmpname()
+  os.remove(folder)
+  core.make_folder(folder .. "/name")
+  local runs, curves = {}, {}
+  for row, by_step in pairs(bits) do
+    for seed = 1, 2 do
+      runs[#runs + 1] = { run_id = row .. seed, scale = "study", dataset = "books", row = row }
+      for i, step in ipairs { 40, 75, 100 } do
+        curves[#curves + 1] = { run_id = row .. seed, step = step, valid_bits = by_step[i][seed] }
+      end
+    end
+  end
+  csv.write(folder .. "/name/runs.csv", { "run_id", "scale", "dataset", "row" }, runs)
+  csv.write(folder .. "/name/curves.csv", { "run_id", "step", "valid_bits" }, curves)
+  local known = assert(loadfile "scripts/known-figures.lua")(folder .. "/")
+  t.contains(known.order_by_steps { { "these", "name", "books" } }, "| these | 3 | 3 | 2 (1) | 1 (0) | 0.200 |")
+  os.execute("rm -r '" .. folder .. "'")
+end)
+
 t.finish()
