@@ -58,4 +58,97 @@ t.test("XL forecasts every horizon at every scale", function()
   end
 end)
 
+-- ---- Readings of the regular languages --------------------------------------------------------
+
+local function rows_of(experiment, scale)
+  return script.load(("experiments/rsa/%s.lua"):format(experiment), { scale = scale }).rows
+end
+
+-- What makes a run what it is, without the place that it has in a script.
+local function setting_of(row)
+  local info = identity.task_info(row.task)
+  return table.concat({ row.model.text, row.task.text, row.train.text, info.digest }, " ")
+end
+
+t.test("every reading is tried on all languages in the same cases, over three seeds from `study` on", function()
+  for scale, expected in pairs { smoke = { 16, 12, 1 }, study = { 16, 12, 3 }, medium = { 24, 24, 3 } } do
+    local cells, readings = {}, 0
+    for _, row in ipairs(rows_of("readings", scale)) do
+      if not cells[row.label] then readings = readings + 1 end
+      cells[row.label] = (cells[row.label] or 0) + 1
+      t.equal(row.seeds or script.load("experiments/rsa/readings.lua", { scale = scale }).default_seeds,
+        expected[3])
+    end
+    t.equal(readings, expected[1])
+    for _, count in pairs(cells) do t.equal(count, expected[2]) end
+  end
+end)
+
+-- Table 2's reading of RSA-Transformer in words of readings.lua, and how many of its rows are rows
+-- there.
+local function reading_of_table2(scale)
+  local tried, found, count = {}, nil, 0
+  for _, row in ipairs(rows_of("readings", scale)) do tried[setting_of(row)] = row.label end
+  for _, row in ipairs(rows_of("table2", scale)) do
+    local label = tried[setting_of(row)]
+    if label then
+      t.equal(label, found or label)
+      found, count = label, count + 1
+    end
+  end
+  return found, count
+end
+
+t.test("Table 2 has one of the readings that are tried, for clipping and rate in all of its rows", function()
+  for scale, cells in pairs { study = 12, medium = 24 } do
+    local _, count = reading_of_table2(scale)
+    t.equal(count, cells)
+    local trainings = {}
+    for _, row in ipairs(rows_of("table2", scale)) do
+      trainings[row.dataset] = trainings[row.dataset] or row.train.text
+      t.equal(row.train.text, trainings[row.dataset])
+    end
+  end
+end)
+
+-- The reading with the least mean error of validation strings, whatever those of the test say.
+local function best_reading(records)
+  local sums, counts, best = {}, {}, nil
+  for _, record in ipairs(records) do
+    local error_percent = tonumber(record.valid_error_percent) or 100 -- diverged: no string is right
+    sums[record.row] = (sums[record.row] or 0) + error_percent
+    counts[record.row] = (counts[record.row] or 0) + 1
+  end
+  for label, sum in pairs(sums) do
+    if not best or sum / counts[label] < sums[best] / counts[best] then best = label end
+  end
+  return best
+end
+
+t.test("the best reading is that of the least validation error", function()
+  t.equal(best_reading {
+    { row = "a", valid_error_percent = "10", accuracy_bin0 = "1" },
+    { row = "a", valid_error_percent = "50", accuracy_bin0 = "1" },
+    { row = "b", valid_error_percent = "20", accuracy_bin0 = "0" },
+    { row = "b", valid_error_percent = "30", accuracy_bin0 = "0" },
+    { row = "c", valid_error_percent = "0" }, { row = "c", valid_error_percent = "" },
+  }, "b")
+end)
+
+t.test("where readings have been run, Table 2 has the best of them", function()
+  local found = io.popen "ls results/reference/*/rsa-readings/runs.csv 2>/dev/null"
+  for path in found:lines() do
+    local runs = {}
+    for _, record in ipairs((csv.read(path))) do
+      if record.scale == "study" then runs[#runs + 1] = record end
+    end
+    if #runs > 0 then
+      t.equal((reading_of_table2 "study"), best_reading(runs),
+        path .. ": set `chosen` in experiments/rsa/regular_languages.lua")
+    end
+  end
+  found:close()
+  t.check((reading_of_table2 "study"), "Table 2 has a reading")
+end)
+
 t.finish()
