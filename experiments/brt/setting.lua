@@ -33,6 +33,24 @@ function setting.model(more)
   return options
 end
 
+--- The paper's segment: 4096 tokens at a window of 512.
+setting.long = 8 * setting.size.window
+
+--- Transformer-XL with one, two and four times the window: label, model and segment, which is the window.
+setting.windows = {}
+for i, name in ipairs { "XL:512", "XL:1024", "XL:2048" } do
+  local wide = setting.size.window << (i - 1)
+  setting.windows[i] = { name, lh.models.xl(setting.model { window = wide }), wide }
+end
+
+--- The nearest-neighbour memory of Table 1, on segments of a window.
+function setting.memorizing()
+  return lh.models.memorizing(setting.model {
+    memory = 64 * setting.size.window, top = lh.by_scale { smoke = 8, small = 32, gpu = 128 },
+    memory_layer = setting.size.layers >= 4 and -4 or 1,
+  })
+end
+
 -- Short documents below `gpu`, whole books above.
 local piece = lh.by_scale { smoke = 4096, small = 8192, medium = 32768, gpu = 0 }
 local evaluated = lh.by_scale { smoke = 16384, small = 131072, medium = 524288, gpu = 0 }

@@ -7,17 +7,12 @@ local setting = lh.include "setting.lua"
 local bench = lh.experiment "brt-table1"
 bench:seeds(setting.seeds)
 
-local window, layers = setting.size.window, setting.size.layers
-local long = 8 * window -- the paper's segment: 4096 tokens at a window of 512
+local window, layers, long = setting.size.window, setting.size.layers, setting.long
 
 local rows = {}
 local function add(label, model, segment) rows[#rows + 1] = { label, model, segment } end
 
--- Transformer-XL with one, two and four times the window: the segment is the window.
-for i, name in ipairs { "XL:512", "XL:1024", "XL:2048" } do
-  local wide = window * 2 ^ (i - 1) // 1 | 0
-  add(name, lh.models.xl(setting.model { window = wide }), wide)
-end
+for _, row in ipairs(setting.windows) do add(table.unpack(row)) end
 add("Slide:12L", lh.models.slide(setting.model()), long)
 add("Slide:13L", lh.models.slide(setting.model { layers = layers + 1 }), long)
 for _, gate in ipairs { "lstm", "fixed" } do
@@ -30,10 +25,7 @@ for _, cell in ipairs { "lstm:single", "fixed:skip" } do
   add("Feedback:" .. cell, lh.models.brt(setting.model { recurrence = cell, feedback = true }),
     long)
 end
-add("Memorizing Transformer 32k", lh.models.memorizing(setting.model {
-  memory = 64 * window, top = lh.by_scale { smoke = 8, small = 32, gpu = 128 },
-  memory_layer = layers >= 4 and -4 or 1,
-}), window)
+add("Memorizing Transformer 32k", setting.memorizing(), window)
 
 for _, dataset in ipairs(setting.datasets) do
   for _, row in ipairs(rows) do

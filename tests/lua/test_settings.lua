@@ -101,6 +101,31 @@ t.test("BRT: a segment is a window for XL and Memorizing, eight windows for the 
   end)
 end)
 
+-- All that makes a row what it is.
+local function whole(row)
+  return table.concat({ row.label, row.dataset, row.model.text, row.task.text, row.train.text }, " ")
+end
+
+t.test("BRT: with equal documents a step has as many and as many tokens; the other rows are Table 1's", function()
+  for _, scale in ipairs(scales) do
+    local published, of_dataset, equal = {}, {}, 0
+    for _, row in ipairs(load("brt/table1", scale).rows) do published[whole(row)] = true end
+    for _, row in ipairs(load("brt/equal", scale).rows) do
+      local segments = row.train:option "segments_per_step"
+      local tokens = row.task:option "batch" * row.task:option "segment" * segments
+      of_dataset[row.dataset] = of_dataset[row.dataset] or tokens
+      t.equal(tokens, of_dataset[row.dataset])
+      if row.label:find ", equal documents$" then
+        t.equal(row.task:option "segment" * segments, 8 * load("brt/table1", scale).rows[1].model:option "window")
+        equal = equal + 1
+      else
+        t.check(published[whole(row)], row.label .. " is a row of Table 1")
+      end
+    end
+    t.check(equal >= 4)
+  end
+end)
+
 t.test("BRT: windows of 1, 2 and 4 times, and one layer more", function()
   for _, scale in ipairs(scales) do
     local by = {}
