@@ -16,38 +16,40 @@ typedef struct drawer drawer;
 
 typedef struct automaton {
     label_kind tells;
-    uint8_t next[6][LH_LETTERS]; /* state 0 is the first one */
+    uint8_t next[5][LH_LETTERS]; /* state 0 is the first one; D_n counts its depth instead */
     uint32_t accepting;          /* bit s: a string may end in state s */
     uint32_t open;               /* FOLLOWERS, bit s: a letter that leads to state s may follow */
     int64_t depth;               /* D_n: n */
+    const char *word;            /* draw_powers: what is repeated, in letters 0 and 1 */
     void (*draw)(drawer *d);
     bool shuffled; /* the released corpus passes through a set */
 } automaton;
 
 const char *const lh_regular_language_names[LH_REGULAR_LANGUAGES + 1] = {
-    "parity", "d2", "d4", "tomita3", "tomita5", "tomita6", NULL};
+    "parity",  "d2",      "d4",  "tomita3", "tomita5", "tomita6", "tomita1", "tomita2",
+    "tomita4", "tomita7", "d1",  "d3",      "d5",      "d6",      "d7",      "d8",
+    "d9",      "d10",     "d11", "d12",     "aa",      "aaaa",    "abab",    NULL};
 
 static void draw_geometric(drawer *d);
 static void draw_blocks(drawer *d);
 static void draw_brackets(drawer *d);
+static void draw_powers(drawer *d);
+static void draw_short_zeros(drawer *d);
+static void draw_four_blocks(drawer *d);
 
-/* The state of D_n is its depth; n + 1 is lost. That of Tomita 5 is (#0 mod 2, #1 mod 2), that of
+/* The state of D_n is its depth; n + 1 is lost. */
+#define BRACKETS(n)                                                                                \
+    { .accepting = 0x1, .open = (2u << (n)) - 1, .depth = (n), .draw = draw_brackets }
+
+/* The state of Tomita 5 is (#0 mod 2, #1 mod 2), that of
  * Tomita 6 is #0 - #1 mod 3. */
 static const automaton automata[LH_REGULAR_LANGUAGES] = {
     [LH_PARITY] = {.tells = MEMBERSHIP,
                    .next = {{0, 1}, {1, 0}},
                    .accepting = 0x1,
                    .draw = draw_geometric},
-    [LH_D2] = {.next = {{1, 3}, {2, 0}, {3, 1}, {3, 3}},
-               .accepting = 0x1,
-               .open = 0x7,
-               .depth = 2,
-               .draw = draw_brackets},
-    [LH_D4] = {.next = {{1, 5}, {2, 0}, {3, 1}, {4, 2}, {5, 3}, {5, 5}},
-               .accepting = 0x1,
-               .open = 0x1f,
-               .depth = 4,
-               .draw = draw_brackets},
+    [LH_D2] = BRACKETS(2),
+    [LH_D4] = BRACKETS(4),
     [LH_TOMITA3] = {.next = {{0, 1}, {3, 0}, {3, 1}, {2, 4}, {4, 4}},
                     .accepting = 0x7,
                     .open = 0x7,
@@ -63,13 +65,71 @@ static const automaton automata[LH_REGULAR_LANGUAGES] = {
                     .accepting = 0x1,
                     .draw = draw_geometric,
                     .shuffled = true},
+    [LH_TOMITA1] = {.next = {{1, 0}, {1, 1}},
+                    .accepting = 0x1,
+                    .open = 0x1,
+                    .word = "1",
+                    .draw = draw_powers,
+                    .shuffled = true},
+    [LH_TOMITA2] = {.next = {{2, 1}, {0, 2}, {2, 2}},
+                    .accepting = 0x1,
+                    .open = 0x3,
+                    .word = "10",
+                    .draw = draw_powers,
+                    .shuffled = true},
+    [LH_TOMITA4] = {.next = {{1, 0}, {2, 0}, {3, 0}, {3, 3}},
+                    .accepting = 0x7,
+                    .open = 0x7,
+                    .draw = draw_short_zeros,
+                    .shuffled = true},
+    [LH_TOMITA7] = {.next = {{0, 1}, {2, 1}, {2, 3}, {4, 3}, {4, 4}},
+                    .accepting = 0xf,
+                    .open = 0xf,
+                    .draw = draw_four_blocks,
+                    .shuffled = true},
+    [LH_D1] = BRACKETS(1),
+    [LH_D3] = BRACKETS(3),
+    [LH_D5] = BRACKETS(5),
+    [LH_D6] = BRACKETS(6),
+    [LH_D7] = BRACKETS(7),
+    [LH_D8] = BRACKETS(8),
+    [LH_D9] = BRACKETS(9),
+    [LH_D10] = BRACKETS(10),
+    [LH_D11] = BRACKETS(11),
+    [LH_D12] = BRACKETS(12),
+    [LH_AA] = {.tells = MEMBERSHIP,
+               .next = {{1, 2}, {0, 2}, {2, 2}},
+               .accepting = 0x1,
+               .word = "00",
+               .draw = draw_powers},
+    [LH_AAAA] = {.tells = MEMBERSHIP,
+                 .next = {{1, 4}, {2, 4}, {3, 4}, {0, 4}, {4, 4}},
+                 .accepting = 0x1,
+                 .word = "0000",
+                 .draw = draw_powers},
+    [LH_ABAB] = {.tells = MEMBERSHIP,
+                 .next = {{1, 4}, {4, 2}, {3, 4}, {4, 0}, {4, 4}},
+                 .accepting = 0x1,
+                 .word = "0101",
+                 .draw = draw_powers},
 };
+
+int64_t lh_regular_language_depth(lh_regular_language language) {
+    return automata[language].depth;
+}
+
+static int step(const automaton *a, int state, int letter) {
+    const int lost = (int)a->depth + 1;
+    if (a->depth == 0) return a->next[state][letter];
+    if (state == lost || letter == 0) return state < lost ? state + 1 : lost;
+    return state > 0 ? state - 1 : lost;
+}
 
 bool lh_regular_language_has(lh_regular_language language, const uint8_t *letters, int64_t length) {
     const automaton *a = &automata[language];
     int state = 0;
     for (int64_t t = 0; t < length; ++t)
-        state = a->next[state][letters[t]];
+        state = step(a, state, letters[t]);
     return (a->accepting >> state & 1) != 0;
 }
 
@@ -78,10 +138,10 @@ void lh_regular_language_label(lh_regular_language language, const uint8_t *lett
     const automaton *a = &automata[language];
     int state = 0;
     for (int64_t t = 0; t < length; ++t) {
-        state = a->next[state][letters[t]];
+        state = step(a, state, letters[t]);
         const uint32_t member = a->accepting >> state & 1;
         for (int v = 0; v < LH_LETTERS; ++v) {
-            const uint32_t follows = a->open >> a->next[state][v] & 1;
+            const uint32_t follows = a->open >> step(a, state, v) & 1;
             const bool on = a->tells == FOLLOWERS ? follows != 0 : (int)member == v;
             label[LH_LETTERS * t + v] = on ? LH_R(1) : LH_R(0);
         }
@@ -114,10 +174,38 @@ static void draw_geometric(drawer *d) {
     }
 }
 
+static int64_t draw_length(drawer *d) {
+    return d->shortest + lh_draw(&d->draws, d->longest - d->shortest + 1);
+}
+
+/* A word as often as it fits into a uniform length. */
+static void draw_powers(drawer *d) {
+    const int64_t size = (int64_t)strlen(d->rules->word), count = draw_length(d) / size;
+    for (int64_t i = 0; i < count * size; ++i)
+        put(d, d->rules->word[i % size] - '0', 1);
+}
+
+/* Tomita 4: random letters up to a uniform length, without a third 0 in a row. */
+static void draw_short_zeros(drawer *d) {
+    const int64_t length = draw_length(d);
+    int64_t zeros = 0;
+    while (d->length < length) {
+        const int letter = zeros < 2 ? (int)lh_draw(&d->draws, LH_LETTERS) : 1;
+        put(d, letter, 1);
+        zeros = letter == 0 ? zeros + 1 : 0;
+    }
+}
+
+/* Tomita 7: as many 0s, 1s, 0s and 1s as a uniform choice among those that still fit. */
+static void draw_four_blocks(drawer *d) {
+    for (int block = 0; block < 4; ++block)
+        put(d, block % 2, lh_draw(&d->draws, d->longest - d->length + 1));
+}
+
 /* Tomita 3: blocks of a random letter up to a uniform length; 0s in even numbers while the 1s
  * before them are odd. */
 static void draw_blocks(drawer *d) {
-    const int64_t length = d->shortest + lh_draw(&d->draws, d->longest - d->shortest + 1);
+    const int64_t length = draw_length(d);
     int64_t ones = 0;
     int last = -1;
     while (d->length < length) {

@@ -44,7 +44,7 @@ typedef struct published {
 } published;
 
 static published published_of(lh_regular_language language) {
-    const bool brackets = language == LH_D2 || language == LH_D4;
+    const bool brackets = lh_regular_language_depth(language) > 0;
     return brackets ? (published){100, 5000, 1000} : (published){50, 10000, 2000};
 }
 
@@ -218,8 +218,10 @@ static uint64_t digest(const void *instance) {
 /* ---- class ---- */
 
 static const lh_option regular_language_options[] = {
-    LH_CHOICE("language", regular_language, language, LH_PARITY, lh_regular_language_names,
-              "parity, d2, d4, tomita3, tomita5 or tomita6"),
+    LH_CHOICE(
+        "language", regular_language, language, LH_PARITY, lh_regular_language_names,
+        "an even number of 1s; brackets up to n deep, d1 to d12; tomita1 to tomita7; or (aa)*, "
+        "(aaaa)*, (abab)*"),
     LH_INTEGER("batch", regular_language, rows, 32, 1, 65536, "strings of a batch (B)"),
     LH_INTEGER("shortest", regular_language, shortest, 2, 1, 65536,
                "letters of the shortest string"),

@@ -44,22 +44,61 @@ static bool has_odd_pair(const uint8_t *s, int64_t length) {
     return false;
 }
 
+/* Whether a 1 is followed by a 0 at most `most` times. */
+static bool falls_at_most(const uint8_t *s, int64_t length, int64_t most) {
+    int64_t falls = 0;
+    for (int64_t t = 1; t < length; ++t)
+        falls += s[t] < s[t - 1];
+    return falls <= most;
+}
+
+static bool has_three_zeros(const uint8_t *s, int64_t length) {
+    for (int64_t t = 2; t < length; ++t)
+        if (s[t] + s[t - 1] + s[t - 2] == 0) return true;
+    return false;
+}
+
+/* Whether letters change at every place, from `first` on. */
+static bool alternates(const uint8_t *s, int64_t length, int first) {
+    for (int64_t t = 0; t < length; ++t)
+        if (s[t] != (first + t) % 2) return false;
+    return true;
+}
+
+/* The n of D_n, by its name. */
+static int64_t depth_of(lh_regular_language language) {
+    const char *name = lh_regular_language_names[language];
+    return name[0] == 'd' ? atoi(name + 1) : 0;
+}
+
 static bool is_member(lh_regular_language language, const uint8_t *s, int64_t length) {
     const int64_t zeros = count_of(s, length, 0), ones = length - zeros;
     int64_t depth = 0;
     switch (language) {
     case LH_PARITY:
         return ones % 2 == 0;
-    case LH_D2:
-        return stays_within(s, length, 2, &depth) && depth == 0;
-    case LH_D4:
-        return stays_within(s, length, 4, &depth) && depth == 0;
+    case LH_TOMITA1:
+        return zeros == 0;
+    case LH_TOMITA2:
+        return length % 2 == 0 && alternates(s, length, 1);
     case LH_TOMITA3:
         return !has_odd_pair(s, length);
+    case LH_TOMITA4:
+        return !has_three_zeros(s, length);
     case LH_TOMITA5:
         return zeros % 2 == 0 && ones % 2 == 0;
-    default:
+    case LH_TOMITA6:
         return llabs(zeros - ones) % 3 == 0;
+    case LH_TOMITA7:
+        return falls_at_most(s, length, 1);
+    case LH_AA:
+        return ones == 0 && length % 2 == 0;
+    case LH_AAAA:
+        return ones == 0 && length % 4 == 0;
+    case LH_ABAB:
+        return length % 4 == 0 && alternates(s, length, 0);
+    default:
+        return stays_within(s, length, depth_of(language), &depth) && depth == 0;
     }
 }
 
@@ -69,11 +108,14 @@ static bool expected_label(lh_regular_language language, const uint8_t *s, int64
     int64_t depth = 0;
     memcpy(longer, s, (size_t)length);
     longer[length] = (uint8_t)v;
+    if (depth_of(language) > 0) return stays_within(longer, length + 1, depth_of(language), &depth);
     switch (language) {
-    case LH_D2:
-    case LH_D4:
-        return stays_within(longer, length + 1, language == LH_D2 ? 2 : 4, &depth);
+    case LH_TOMITA2:
+        return alternates(longer, length + 1, 1);
+    case LH_TOMITA1:
     case LH_TOMITA3:
+    case LH_TOMITA4:
+    case LH_TOMITA7:
         return is_member(language, longer, length + 1);
     default:
         return is_member(language, s, length) == (v == 1);
@@ -158,6 +200,11 @@ static bool is_in(const lh_strings *list, int64_t before, int64_t index) {
     return false;
 }
 
+/* Whether all strings of a length are one. */
+static bool is_word(lh_regular_language language) {
+    return language == LH_TOMITA1 || language == LH_TOMITA2 || language >= LH_AA;
+}
+
 /* Draws 600 strings; all must be members of the right length, and `distinct` true. */
 static void check_draw(lh_regular_language language, int64_t shortest, int64_t longest) {
     lh_strings list;
@@ -175,8 +222,8 @@ static void check_draw(lh_regular_language language, int64_t shortest, int64_t l
         }
     }
     CHECK_EQ_INT(distinct, list.distinct);
-    const bool scarce = language == LH_PARITY || language == LH_D2 || language == LH_D4;
-    test_check(scarce ? distinct > 50 : distinct == 600, __FILE__, __LINE__,
+    const bool scarce = language == LH_PARITY || depth_of(language) > 0 || is_word(language);
+    test_check(scarce ? distinct > 10 : distinct == 600, __FILE__, __LINE__,
                "%s: %lld distinct strings", lh_regular_language_names[language],
                (long long)distinct);
     lh_strings_clear(&list);
@@ -184,10 +231,28 @@ static void check_draw(lh_regular_language language, int64_t shortest, int64_t l
 
 TEST(drawn_strings_are_members_of_the_right_length) {
     for (int l = 0; l < LH_REGULAR_LANGUAGES; ++l) {
-        const bool brackets = l == LH_D2 || l == LH_D4;
+        const bool brackets = depth_of((lh_regular_language)l) > 0;
         check_draw((lh_regular_language)l, 2, brackets ? 100 : 50);
         check_draw((lh_regular_language)l, brackets ? 101 : 51, brackets ? 200 : 100);
     }
+}
+
+TEST(bracket_languages_know_their_depth) {
+    for (int l = 0; l < LH_REGULAR_LANGUAGES; ++l)
+        CHECK_EQ_INT(lh_regular_language_depth((lh_regular_language)l),
+                     depth_of((lh_regular_language)l));
+}
+
+/* Each n from 1 to 12 and every grammar of Tomita's has one name. */
+TEST(all_of_a_family_are_there) {
+    int64_t depths = 0, grammars = 0;
+    for (int l = 0; l < LH_REGULAR_LANGUAGES; ++l) {
+        const char *name = lh_regular_language_names[l];
+        depths |= (int64_t)1 << depth_of((lh_regular_language)l);
+        if (strncmp(name, "tomita", 6) == 0) grammars |= (int64_t)1 << atoi(name + 6);
+    }
+    CHECK_EQ_INT(depths, (1 << 13) - 1); /* depth 0: the other languages */
+    CHECK_EQ_INT(grammars, 0xfe);
 }
 
 TEST(the_same_key_draws_the_same_strings) {

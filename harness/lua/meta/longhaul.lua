@@ -610,7 +610,7 @@
 ---@field data_seed? integer # generator: seed of the images (default 1)
 
 ---@class longhaul.tasks.regular_language: { [1]: longhaul.corpus }
----@field language? "parity"|"d2"|"d4"|"tomita3"|"tomita5"|"tomita6" # parity, d2, d4, tomita3, tomita5 or tomita6 (default parity)
+---@field language? "parity"|"d2"|"d4"|"tomita3"|"tomita5"|"tomita6"|"tomita1"|"tomita2"|"tomita4"|"tomita7"|"d1"|"d3"|"d5"|"d6"|"d7"|"d8"|"d9"|"d10"|"d11"|"d12"|"aa"|"aaaa"|"abab" # an even number of 1s; brackets up to n deep, d1 to d12; tomita1 to tomita7; or (aa)*, (aaaa)*, (abab)* (default parity)
 ---@field batch? integer # strings of a batch (B) (default 32)
 ---@field shortest? integer # letters of the shortest string (default 2)
 ---@field longest? integer # letters of the longest string in training and bin 0; 0: the paper's 50, 100 for D_n (default 0)
