@@ -2,10 +2,12 @@
 return {
   {
     file = "experiments/brt/table1.lua", tests = "tests/lua/test_settings.lua",
-    { "local long = 8 * window", "local long = 4 * window", "half the segment" },
-    { "window * 2 ^ (i - 1) // 1 | 0", "window * i", "the widest window is three times, not four times" },
     { 'layers = layers + 1 }', 'layers = layers }', "the 13th layer is missing" },
-    { "memory = 64 * window", "memory = 32 * window", "half the memory" },
+  },
+  {
+    file = "experiments/brt/equal.lua", tests = "tests/lua/test_settings.lua",
+    { "segments_per_step = long // segment", "segments_per_step = 1", "fewer tokens in a step" },
+    { "batch = dataset.tokens // long", "batch = dataset.tokens // segment", "as many documents as before" },
   },
   {
     file = "experiments/reformer/table2.lua", tests = "tests/lua/test_settings.lua",
@@ -23,6 +25,9 @@ return {
       "the first token of a segment is predicted, unlike the released code" },
     { "dataset.tokens // segment", "dataset.tokens // 4096", "tokens per step depend on the segment" },
     { "smoke = 0, medium = 0, gpu = 0.05", "smoke = 0, medium = 0, gpu = 0.1", "twice the dropout" },
+    { "setting.long = 8 * setting.size.window", "setting.long = 4 * setting.size.window", "half the segment" },
+    { "setting.size.window << (i - 1)", "setting.size.window * i", "the widest window is three times, not four times" },
+    { "memory = 64 * setting.size.window", "memory = 32 * setting.size.window", "half the memory" },
   },
   {
     file = "experiments/staircase/setting.lua", tests = "tests/lua/test_settings.lua",
