@@ -45,24 +45,6 @@ function data.weights(name)
     .. "(`longhaul data fetch %s`)"):format(name, name, name), 0)
 end
 
-local told = {}
-
-local function tell_once(line)
-  if not told[line] then io.stderr:write("data: ", line, "\n") end
-  told[line] = true
-end
-
---- Says on standard error which data a command reads, by what core.task_info or session:info says
---- of them, each once: a generator that stands in for a name is not to be mistaken for the corpus.
---- What is to remark on them stands below.
-function data.tell(info)
-  local source = info.data
-  local kind, root = source:match "^embedded generator %((.*)%)$", os.getenv "LONGHAUL_DATA"
-  local stands_in = kind and (root or "") ~= "" and not core.exists(root .. "/" .. kind)
-  tell_once(source .. (stands_in and ("; LONGHAUL_DATA has no '%s'"):format(kind) or ""))
-  for line in (info.remark or ""):gmatch "[^\n]+" do tell_once(line) end
-end
-
 -- ---- list ----
 
 -- Files and bytes at and below a folder; what a broken download left is none yet.

@@ -2,7 +2,6 @@
 -- their checkpoint; then step times by the protocol (all rows interleaved in one process); then
 -- tables, charts and claims.
 local core = require "longhaul.core"
-local data = require "longhaul.run.data"
 local finished = require "longhaul.run.finished"
 local forecast = require "longhaul.run.forecast"
 local identity = require "longhaul.run.identity"
@@ -16,6 +15,7 @@ local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local ranks = require "longhaul.run.ranks"
 local rates = require "longhaul.run.rates"
+local stand_in = require "longhaul.run.stand_in"
 local store = require "longhaul.run.store"
 local timing = require "longhaul.run.timing"
 local training = require "longhaul.run.training"
@@ -66,7 +66,7 @@ end
 -- done); "done", "skipped", "failed" or "interrupted".
 function run_one(run, sweep, title)
   local results, settings = sweep.results, sweep.settings
-  if ranks.first then data.tell(identity.task_info(run.row.task)) end
+  if ranks.first then stand_in.tell(identity.task_info(run.row.task), run.row.task) end
   local lock_file = results:checkpoint(run.id) .. ".lock"
   local lock <close> = lock_of(lock_file, settings.wait)
   local verdict = ranks.decide(function()

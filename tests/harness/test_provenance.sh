@@ -51,6 +51,14 @@ quietly 0 "and nothing was run" test ! -s "$scratch/results/sweep/runs.csv"
 mkdir -p "$scratch/data/mine/train" "$scratch/data/mine/valid" "$scratch/data/mine/test"
 export LONGHAUL_DATA=$scratch/data
 succeeds "a generator that stands in is named" "data: embedded generator (books); LONGHAUL_DATA has no 'books'" run books
+# plans NAME: what dry-run says of the sweep over that corpus
+plans() {
+    sweep "$1" >"$scratch/plan.lua"
+    "$longhaul" dry-run "$scratch/plan.lua" --scale smoke --results "$scratch/none"
+}
+succeeds "a plan says it, and how such a corpus is had" "note: no corpus 'code' in the data folders" plans code
+succeeds "in so many words" "longhaul data import /usr/include --name code --join-folders" plans code
+quietly 1 "a plan of what the generator is asked for has nothing to say" grep "no corpus" <(plans generate:books 2>&1)
 succeeds "in the row too" "embedded generator (books)" column data
 fails 1 "no generator serves other names" "longhaul data fetch pg19" "$longhaul" train --model lstm --task-options 'name=pg19'
 

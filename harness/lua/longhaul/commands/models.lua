@@ -3,10 +3,10 @@ local causality = require "longhaul.run.causality"
 local choice = require "longhaul.run.choice"
 local command = require "longhaul.command"
 local core = require "longhaul.core"
-local data = require "longhaul.run.data"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local progress = require "longhaul.run.progress"
+local stand_in = require "longhaul.run.stand_in"
 local weights = require "longhaul.run.weights"
 
 -- What a command line and its weight file say together.
@@ -89,7 +89,7 @@ local function train(values)
   command.output(values.snapshot)
   if values["published-names"] then check_published_names(values.model, values.out) end
   local session <close>, _, task = session_of(values)
-  data.tell(session:info())
+  stand_in.tell(session:info())
   check_splits(session, values)
   causality.check(session, values.model)
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
@@ -109,7 +109,7 @@ local function evaluate(values)
   local split = command.one_of("split", values.split or "test", { "valid", "test" })
   if not values.weights then command.misuse("eval needs --weights FILE.safetensors") end
   local session <close>, path = session_of(values)
-  data.tell(session:info())
+  stand_in.tell(session:info())
   session:load_weights(path)
   print_metrics(session:evaluate(split) or {})
 end

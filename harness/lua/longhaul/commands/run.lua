@@ -7,6 +7,7 @@ local finished = require "longhaul.run.finished"
 local fold = require "longhaul.run.fold"
 local gnuplot = require "longhaul.report.gnuplot"
 local identity = require "longhaul.run.identity"
+local lists = require "longhaul.run.lists"
 local outlook = require "longhaul.run.outlook"
 local overrides = require "longhaul.overrides"
 local plan = require "longhaul.run.plan"
@@ -22,6 +23,7 @@ local runner = require "longhaul.run.runner"
 local scale = require "longhaul.scale"
 local script = require "longhaul.script"
 local selection = require "longhaul.run.selection"
+local stand_in = require "longhaul.run.stand_in"
 local store = require "longhaul.run.store"
 local watch = require "longhaul.report.watch"
 
@@ -271,8 +273,14 @@ local function add_memory(run, settings, all)
   all.refused[text] = true
 end
 
+-- Notes, once, that a generator stands in for a corpus.
+local function add_stand_in(task, all)
+  local text = stand_in.of(identity.task_info(task).data, task)
+  if text and not lists.has(all.stand_ins, text) then table.insert(all.stand_ins, text) end
+end
+
 -- Shows a plan; adds to `all`: runs, those that are over and their records, seconds ahead, the most bytes,
--- those refused, those too large (refusals), and how many are known by what.
+-- those refused, those too large (refusals), what generators stand in for, and how many are known by what.
 local function show_plan(experiment, settings, all)
   experiment:baselines()
   local runs, seconds = outlook.of(experiment, settings)
@@ -286,6 +294,7 @@ local function show_plan(experiment, settings, all)
       all.runs, all.over = all.runs + 1, all.over + (is_over and 1 or 0)
       if is_over then table.insert(all.records, run.record) else table.insert(all.ahead, run) end
       add_memory(run, settings, all)
+      add_stand_in(run.row.task, all)
       all.by[run.expected.by] = (all.by[run.expected.by] or 0) + 1
       all.load = math.max(all.load, not is_over and run.expected.load or 0)
     end
@@ -317,7 +326,9 @@ local function show_total(all, settings, machine)
   end
   local rebuilt = plugins.sentence(all.records)
   if rebuilt then fold.print("note: " .. rebuilt) end
-  for _, text in ipairs(rates.notes(all.ahead)) do fold.print("note: " .. text) end
+  for _, texts in ipairs { rates.notes(all.ahead), all.stand_ins } do
+    for _, text in ipairs(texts) do fold.print("note: " .. text) end
+  end
   for _, texts in ipairs { plan.refusals(all.refused_runs), all.refusals } do
     for _, text in ipairs(texts) do fold.print("refused: " .. text) end
   end
@@ -335,7 +346,7 @@ local function dry_run(values, rest)
   local experiment, settings = load_script(values, rest)
   settings.jobs = jobs_of(values)
   local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refused_runs = {}, refusals = {}, refused = {}, by = {},
-    load = 0, unknown = 0, records = {}, ahead = {} }
+    load = 0, unknown = 0, records = {}, ahead = {}, stand_ins = {} }
   show_plans(experiment, settings, all)
   show_total(all, settings, core.machine())
   return #all.refusals + #all.refused_runs > 0 and command.failed or command.ok
