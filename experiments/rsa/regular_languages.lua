@@ -63,7 +63,7 @@ end
 -- Without the zero states that the released wrapper attends to no weights tell the first letter of
 -- a string from its second where both are the same, which D_2 and D_4 need: all strings would be
 -- wrong. Below `gpu` as many as the longest string has letters, so that they push no letter out of
--- sight: 1600 take eight times as long.
+-- sight: 1600 take eight times as long, and their scores, which differ by distance, cannot be summed.
 local zeros = lh.by_scale { smoke = 200, gpu = 1600 }
 
 --- Label, slug and model of each column of Table 2.
