@@ -429,6 +429,11 @@ function known.comparison(machine)
   return (require("longhaul.report.report").comparison(root .. machine):gsub("\n$", ""))
 end
 
+--- Its means alone, for the README.
+function known.short_comparison(machine)
+  return (require("longhaul.report.report").short_comparison(root .. machine):gsub("\n$", ""))
+end
+
 --- Step times of an experiment whose rows are "<architecture> <length>", at some lengths, and the
 --- exponent over all of them.
 function known.times_by_length(path, lengths)

@@ -1,4 +1,5 @@
--- The comparison (comparison.lua) as tables: HTML for the report, Markdown for docs/findings.md.
+-- The comparison (comparison.lua) as tables: HTML for the report, Markdown for docs/findings.md
+-- and, shorter, for README.md.
 local best = require "longhaul.report.best"
 local comparison = require "longhaul.report.comparison"
 local metrics = require "longhaul.run.metrics"
@@ -136,24 +137,50 @@ local function markdown_cell(column, cell)
   return ("%s<br>%s ms"):format(text, (time:gsub("~", "\\~")))
 end
 
---- A pipe table with its notes; a sentence where nothing was compared (nil).
-function comparison_markup.markdown(made)
-  if not made then return comparison_markup.nothing .. "\n" end
+-- A pipe table of the columns `list` of a comparison; what heads a column, and what stands in a cell.
+local function pipe_table(made, list, head_of, cell_of_column)
   local head, rule, lines = { "" }, { "---" }, {}
-  for c, column in ipairs(made.columns) do
-    head[c + 1], rule[c + 1] = ("%s<br>%s"):format(quote.markdown(column.title),
-      quote.markdown(column_title(column))), "--:"
+  for i, c in ipairs(list) do
+    head[i + 1], rule[i + 1] = ("%s<br>%s"):format(quote.markdown(made.columns[c].title),
+      quote.markdown(head_of(made.columns[c]))), "--:"
   end
   for _, fields in ipairs { head, rule } do
     lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |"
   end
   for _, row in ipairs(made.rows) do
     local fields = { quote.markdown(row.label) }
-    for c, column in ipairs(made.columns) do fields[c + 1] = markdown_cell(column, row.cells[c]) end
+    for i, c in ipairs(list) do fields[i + 1] = cell_of_column(made.columns[c], row.cells[c]) end
     lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |"
   end
+  return table.concat(lines, "\n")
+end
+
+--- A pipe table with its notes; a sentence where nothing was compared (nil).
+function comparison_markup.markdown(made)
+  if not made then return comparison_markup.nothing .. "\n" end
+  local all = {}
+  for c in ipairs(made.columns) do all[c] = c end
   local notes = quote.markdown(table.concat(comparison_markup.notes(made), " "))
-  return ("%s\n\n%s\n"):format(table.concat(lines, "\n"), notes)
+  return ("%s\n\n%s\n"):format(pipe_table(made, all, column_title, markdown_cell), notes)
+end
+
+-- The mean with its mark alone; what became of a row without one.
+local function short_cell(column, cell)
+  if not cell.value then return quote.markdown(cell.status) end
+  local text = quote.markdown(best.text(cell, metrics.text(column.metric, cell.value)))
+  if cell.best then text = "**" .. text .. "**" end
+  return text
+end
+
+--- The means alone, of the columns that have a best, as a pipe table that is no wider than a page.
+function comparison_markup.short(made)
+  if not made then return comparison_markup.nothing .. "\n" end
+  local judged = {}
+  for c, column in ipairs(made.columns) do
+    if metrics.better(column.metric) then judged[#judged + 1] = c end
+  end
+  local function head_of(column) return metrics.title(column.metric) end
+  return pipe_table(made, judged, head_of, short_cell) .. "\n"
 end
 
 return comparison_markup

@@ -142,4 +142,9 @@ function report.comparison(folder)
   return comparison_markup.markdown(comparison.read(folder)[1])
 end
 
+--- The means of that comparison alone, in Markdown too.
+function report.short_comparison(folder)
+  return comparison_markup.short(comparison.read(folder)[1])
+end
+
 return report

@@ -1,5 +1,6 @@
 -- Ceilings: 600 lines a file that is written by hand, 60 lines a function; 100 columns in C, as in
--- .clang-format; 1000 words in the README, which a newcomer reads in five minutes.
+-- .clang-format; 1000 words in the README, which a newcomer reads in five minutes
+-- (a generated table is looked at, not read).
 local tree = dofile "tests/lint/tree.lua"
 local file_lines, function_lines, columns, readme_words = 600, 60, 100, 1000
 
@@ -52,7 +53,8 @@ for _, path in ipairs(tree.files("c h inc cc cu cuh lua sh")) do
   if path:find("%.lua$") then lua_functions(path, lines) else c_functions(path, lines) end
 end
 
-local _, words = table.concat(tree.lines "README.md", "\n"):gsub("%S+", "")
+local readme = table.concat(tree.lines "README.md", "\n")
+local _, words = readme:gsub("<!%-%- begin generated:.-<!%-%- end generated %-%->", ""):gsub("%S+", "")
 if words > readme_words then
   tree.offence("README.md", 1, "%d words, at most %d: what is reference stands in docs/", words, readme_words)
 end

@@ -98,7 +98,12 @@ fails 1 "sees a long file" "601 lines, at most 600" on_tree size
     yes '  step()' | head -n 60
     echo 'end'
 } | file kernels/long.lua
-yes word | head -n 1001 | file README.md
+{
+    echo '<!-- begin generated: numbers -->'
+    yes '| 1 |' | head -n 600
+    echo '<!-- end generated -->'
+    yes word | head -n 1001
+} | file README.md
 fails 1 "sees a long README" "README.md:1: 1001 words, at most 1000" on_tree size
 echo "# Small" | file README.md
 fails 1 "sees a long Lua function" "kernels/long.lua:1: function of 62 lines" on_tree size

@@ -216,6 +216,13 @@ t.test("as Markdown: marks, costs, what stands for it and what is not run", func
   t.equal(comparison_markup.markdown(nil), comparison_markup.nothing .. "\n")
 end)
 
+t.test("short, as in the README: means and marks", function()
+  local text = comparison_markup.short(made)
+  t.contains(text, "|  | language<br>bits/byte | copying<br>accuracy |\n| --- | --: | --: |\n")
+  t.contains(text, "| B | **2.500** | 0.830 |\n| C | ≈ 2.517 | **0.900** |\n| D | 0.500 | diverged |\n")
+  t.equal(comparison_markup.short(nil), comparison_markup.nothing .. "\n")
+end)
+
 t.test("of a metric without a better end nothing is best, and all seeds have to have it", function()
   local context = bench_of("compare-context", { "context_tokens" }, { "books" })
   for seed = 1, 3 do
@@ -229,6 +236,7 @@ t.test("of a metric without a better end nothing is best, and all seeds have to 
   t.check(not cells.A.best and not cells.A.tie, "far is not better than near")
   t.equal(cells.B.value, nil)
   t.equal(cells.B.status, "")
+  t.check(not comparison_markup.short(comparison.read(folder)[1]):find("context", 1, true), "short: what has a best")
   core.remove_file(folder .. "/compare-context/runs.csv")
 end)
 
