@@ -157,18 +157,26 @@ static lh_status refuse_torch_file(const lh_safetensors *file) {
                    file->path);
 }
 
+/* What the bytes that stand for a length are in any other file is no length to tell. */
+static bool begins_as_safetensors(const lh_safetensors *file) {
+    return file->bytes > LENGTH_BYTES && file->map[LENGTH_BYTES] == '{';
+}
+
 static lh_status parse(lh_safetensors *file) {
     uint64_t length = 0;
     const char *text = (const char *)file->map + LENGTH_BYTES, *end = NULL;
     if (is_torch_file(file)) return refuse_torch_file(file);
-    if (file->bytes < LENGTH_BYTES) {
-        return lh_fail(LH_EFORMAT, "%s: too short for a safetensors file", file->path);
+    if (!begins_as_safetensors(file)) {
+        return lh_fail(LH_EFORMAT,
+                       "%s: no safetensors file: one begins with the length of its header, in "
+                       "%d bytes, and the header, a JSON object",
+                       file->path, LENGTH_BYTES);
     }
     for (int i = LENGTH_BYTES - 1; i >= 0; --i)
         length = length << 8 | file->map[i];
     if (length > most_header || length > file->bytes - LENGTH_BYTES) {
-        return lh_fail(LH_EFORMAT, "%s: header of %llu bytes in a file of %zu", file->path,
-                       (unsigned long long)length, file->bytes);
+        return lh_fail(LH_EFORMAT, "%s: cut off or broken: header of %llu bytes in a file of %zu",
+                       file->path, (unsigned long long)length, file->bytes);
     }
     file->header = cJSON_ParseWithLengthOpts(text, (size_t)length, &end, false);
     if (!cJSON_IsObject(file->header)) {

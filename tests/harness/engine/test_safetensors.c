@@ -177,8 +177,18 @@ TEST(lengths_beyond_the_file_are_refused) {
     check_refused("header of");
     put((uint64_t)1 << 62, "{}", 0);
     check_refused("header of");
-    put(0, "", 0);
+    put(0, "{}", 0);
     check_refused("no JSON object");
+}
+
+TEST(other_files_are_refused_as_such) {
+    FILE *stream = fopen(path, "wb");
+    REQUIRE(stream != NULL);
+    fputs("no weight", stream);
+    fclose(stream);
+    check_refused("no safetensors file: one begins with the length of its header");
+    put(0, "", 0);
+    check_refused("no safetensors file");
 }
 
 TEST(short_and_absent_files_are_refused) {
@@ -193,14 +203,14 @@ TEST(short_and_absent_files_are_refused) {
     REQUIRE(stream != NULL);
     fputs("\2", stream);
     fclose(stream);
-    check_refused("too short");
+    check_refused("no safetensors file");
 }
 
 TEST(broken_headers_are_refused) {
     put_header("{\"a\":", 0);
     check_refused("no JSON object");
     put_header("[1]", 0);
-    check_refused("no JSON object");
+    check_refused("no safetensors file");
     put_header("{} x", 0);
     check_refused("something follows");
     put_header("{}{}", 0);
