@@ -3,7 +3,8 @@
 --
 -- A made comparison is { scale, device, columns, rows }. A column stands for one metric of one
 -- experiment, over one data set or over several of them: { experiment, title, metric, datasets,
--- seeds = the most that a row has, results }. A row is { label, cells }, a cell for each column:
+-- seeds = the most that a row has, generated = how many of the data sets the embedded generator made,
+-- results }. A row is { label, cells }, a cell for each column:
 --   value, spread, seeds   mean over seeds of the mean over the column's data sets; nil where a data
 --                          set lacks it, and then `status` says why
 --   why                    seeds did not end well ("seed 3 diverged"), nil where all did
@@ -181,6 +182,16 @@ local function labels_of(columns)
   return labels
 end
 
+-- On how many of its data sets a row read what the embedded generator made.
+local function generated_of(column)
+  local made, count = {}, 0
+  for _, group in ipairs(column.results.order) do
+    made[group.dataset] = made[group.dataset] or provenance.is_generated(group.latest)
+  end
+  for _, dataset in ipairs(column.datasets) do count = count + (made[dataset] and 1 or 0) end
+  return count
+end
+
 -- Whether the step times of its rows are of several rounds.
 local function times_are_apart(column, rows)
   local cells = {}
@@ -204,6 +215,7 @@ local function fill(columns, at)
       column.seeds = math.max(column.seeds, cells[i].seeds)
     end
     mark(column, cells)
+    column.generated = generated_of(column)
     column.apart = times_are_apart(column, made.rows)
   end
   return made

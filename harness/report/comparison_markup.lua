@@ -37,11 +37,12 @@ local function time_text(cell)
   return cell.busy and text .. "~" or text
 end
 
--- "bits/byte, mean of 4 data sets", or the data set.
+-- "bits/byte, mean of 4 data sets", or the data set; and how many the embedded generator made.
 local function column_title(column)
-  local count = #column.datasets
-  return ("%s, %s"):format(metrics.title(column.metric), count == 1 and column.datasets[1]
-    or ("mean of %d data sets"):format(count))
+  local count, generated = #column.datasets, column.generated
+  local mark = generated == 0 and "" or generated == count and " (generated)" or (" (%d generated)"):format(generated)
+  return ("%s, %s%s"):format(metrics.title(column.metric), count == 1 and column.datasets[1]
+    or ("mean of %d data sets"):format(count), mark)
 end
 
 -- ---- what a reader must know ----

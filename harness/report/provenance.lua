@@ -91,12 +91,18 @@ function provenance.sentence(runs)
     code ~= "" and code or "unknown", changed(groups), summary.days(runs))
 end
 
+-- What the embedded generator made of data that are told so; nil where it did not make them.
+local function generated(data)
+  return data:match "^embedded generator %((.-)%)$" or data:match "^(.-) %(embedded generator%)$"
+end
+
+--- Whether the embedded generator made the data that a run read.
+function provenance.is_generated(run) return generated(run.data or "") ~= nil end
+
 --- What a title calls the data of runs on `dataset`: its name or, where the embedded generator made
 --- them, that.
 function provenance.dataset(runs, dataset)
-  local data = summary.different(runs, "data", 1)
-  local kind = data:match "^embedded generator %((.-)%)$"
-    or data:match "^(.-) %(embedded generator%)$"
+  local kind = generated(summary.different(runs, "data", 1))
   if not kind then return dataset end
   return (kind == dataset or dataset == "generate:" .. kind) and "generated " .. kind
     or ("generated %s, as %s"):format(kind, dataset)

@@ -20,8 +20,9 @@ tables.csv_columns = {
 }
 
 --- What a file has besides, where it has something to say: options that `--set` changed; in its first
---- line how rows were tuned, and columns that no row has a value of; whether a value is told from the best.
-tables.more_columns = { "changed", "tuning", "empty", "tie" }
+--- line how rows were tuned, and columns that no row has a value of; whether a value is told from the best; whether
+--- it is of data that the embedded generator made.
+tables.more_columns = { "changed", "tuning", "empty", "tie", "generated" }
 
 -- ---- building ----
 
@@ -200,6 +201,12 @@ local function seeds_of(results, label, datasets)
   return least or 0
 end
 
+-- Whether the embedded generator made the data of a row's runs on a data set.
+local function is_generated(results, label, dataset)
+  local group = dataset and results:group(label, dataset)
+  return group ~= nil and provenance.is_generated(group.latest)
+end
+
 -- The measured value is the mean over seeds or, with `select = "best_valid"`, a quality's at the
 -- seed with the best validation result, where runs kept that; mean and spread are kept beside it.
 local function cell_of(results, paper, label, name, column, select)
@@ -225,7 +232,22 @@ local function cell_of(results, paper, label, name, column, select)
     status = status, why = why, reasons = reasons, busy = value ~= nil and busy,
     by_seed = dataset and (results:values(label, column.metric, dataset)),
     constant = dataset and results:value(label, "parameters", dataset) == 0 and value or nil,
+    generated = value ~= nil and is_generated(results, label, dataset),
   }
+end
+
+-- Data that the embedded generator made never look like the corpus whose name they have: the heading of a column
+-- says so where all its values are of such data, else each of these values.
+local function tell_generated(made)
+  for c, column in ipairs(made.columns) do
+    local any, all = false, true
+    for _, row in ipairs(made.rows) do
+      local cell = row.cells[c]
+      any = any or cell.generated
+      all = all and (cell.generated or cell.measured == nil)
+    end
+    column.generated = any and all
+  end
 end
 
 -- The most seeds of a column where each has a value of its own; nil where they share it.
@@ -303,15 +325,19 @@ function tables.build(experiment, options, results)
     column.apart = results:apart({ column.metric }, cells_of(results, labels, column))
   end
   mark_all(made, options.best or {})
+  tell_generated(made)
   return made
 end
 
 -- ---- text shared by the formats ----
 
---- "books, bits/byte".
+local function data_mark(of) return of.generated and " (generated)" or "" end
+
+--- "books, bits/byte"; "books (generated), bits/byte".
 function tables.heading(column)
-  if (column.dataset or "") == "" then return metrics.title(column.metric) end
-  return column.dataset .. ", " .. metrics.title(column.metric)
+  local title = metrics.title(column.metric)
+  if (column.dataset or "") == "" then return title .. data_mark(column) end
+  return ("%s%s, %s"):format(column.dataset, data_mark(column), title)
 end
 
 -- Beside more columns than this no reader finds the row.
@@ -339,6 +365,7 @@ function tables.blocks(made)
   local whole, list, by_title, datasets = { rows = made.rows }, {}, {}, 0
   for c, column in ipairs(made.columns) do
     local title = column.dataset == "" and "without a name" or column.dataset or "of the model"
+    title = title .. data_mark(column)
     whole[c] = c
     if not by_title[title] then
       by_title[title] = { title = title }
@@ -384,6 +411,7 @@ function tables.texts(column, cell)
   if statuses.is_of_fewer(cell.status) then measured = measured .. " (part)" end
   local is_doubtful = results_of.doubt(cell.status) ~= nil
   if cell.measured ~= nil and is_doubtful then measured = ("%s (%s)"):format(measured, cell.status) end
+  if not column.generated then measured = measured .. data_mark(cell) end
   measured = best.text(cell, measured)
   local printed = metrics.text(column.metric, cell.published)
   if cell.published_spread then
@@ -429,7 +457,7 @@ function tables.records(made)
           seeds = cell.seeds, scale = made.scale, status = cell.status, mean = cell.mean,
           spread = cell.spread, device = made.device, note = note_of(cell),
           rounds = column.apart and "several" or nil, changed = made.changed,
-          tie = cell.tie ~= nil and ties[cell.tie] or nil,
+          tie = cell.tie ~= nil and ties[cell.tie] or nil, generated = cell.generated and "yes" or nil,
         }
       end
     end
@@ -469,6 +497,7 @@ local function cell_of_record(record)
     mean = number "mean", spread = number "spread", status = record.status, why = why,
     reasons = reason and { { text = reason, busy = busy } } or {},
     selected = number "measured" ~= number "mean", busy = busy, tie = is_tie[record.tie or ""],
+    generated = record.generated == "yes",
   }
 end
 
@@ -519,6 +548,7 @@ function tables.read(path)
     end
   end
   mark_all(made, {})
+  tell_generated(made)
   return made
 end
 

@@ -121,6 +121,10 @@ function data.list()
         ("longhaul data fetch %s (%s; %s)"):format(source.name, source.licence, pinned(source)))
     end
   end
+  if not is_here["messages-en-de"] then
+    print_corpus("messages-en-de", "", "",
+      "longhaul data import /usr/share/locale --translations de (this machine's programs)")
+  end
 end
 
 -- ---- fetch ----

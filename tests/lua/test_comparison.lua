@@ -216,6 +216,26 @@ t.test("as Markdown: marks, costs, what stands for it and what is not run", func
   t.equal(comparison_markup.markdown(nil), comparison_markup.nothing .. "\n")
 end)
 
+t.test("the heading tells data that the embedded generator made", function()
+  local at = folder .. "/generated"
+  local function heading(...)
+    for i, data in ipairs { ... } do
+      runs.put(at, language, { label = "A", dataset = i == 1 and "one" or "two", seed = 1, bits_per_byte = 2,
+        parameters = 1000, data = data })
+    end
+    for _, options in ipairs(language.tables) do
+      local found = results.of(language, { results = at, scale = "small", device = "cpu" })
+      table_files.write(tables.build(language, options, found), at .. "/compare-language")
+    end
+    local text = comparison_markup.markdown(comparison.read(at)[1])
+    os.execute("rm -r '" .. at .. "'")
+    return text
+  end
+  t.contains(heading("embedded generator (books)", "two (3 documents)"), "mean of 2 data sets (1 generated) |")
+  t.contains(heading("embedded generator (books)", "two (embedded generator)"), "mean of 2 data sets (generated) |")
+  t.contains(heading("one (3 documents)", "two (3 documents)"), "mean of 2 data sets |")
+end)
+
 t.test("short, as in the README: means and marks", function()
   local text = comparison_markup.short(made)
   t.contains(text, "|  | language<br>bits/byte | copying<br>accuracy |\n| --- | --: | --: |\n")

@@ -9,6 +9,7 @@ local provenance = require "longhaul.report.provenance"
 local results = require "longhaul.report.results"
 local runs = dofile "tests/lua/runs.lua"
 local script = require "longhaul.script"
+local table_files = require "longhaul.report.table_files"
 local tables = require "longhaul.report.table"
 local terminal = require "longhaul.report.terminal"
 
@@ -128,6 +129,31 @@ t.test("every form of a table has it, and scale and seeds", function()
     t.check((text:gsub("\\", "")):find(sentence, 1, true), name .. " lacks its data: " .. text)
     t.check(text:find("Scale small, 1 to 2 seeds (fewer: w16)", 1, true), name .. " lacks scale and seeds")
   end
+end)
+
+t.test("the heading of a table's column says where the embedded generator made its data", function()
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
+  for name, text in pairs {
+    terminal = terminal.format(made), markdown = markup.markdown(made), html = markup.html(made),
+    latex = markup.latex(made),
+  } do
+    t.check(text:find("pg19 (generated), bits/byte", 1, true), name .. ": " .. text)
+    t.equal(select(2, text:gsub("%(generated%)", "")), 1, name)
+  end
+  for _, path in ipairs(table_files.write(made, folder)) do
+    if path:find "%.csv$" then made = tables.read(path) end
+  end
+  t.contains(markup.markdown(made), "pg19 (generated), bits/byte")
+end)
+
+t.test("beside values of a corpus it is said of each value", function()
+  local mixed = load("mixed")
+  put(mixed, { label = "w8", bits_per_byte = 2, data = "pg19 (33 documents in pg19/)" })
+  put(mixed, { label = "w16", bits_per_byte = 1.5 })
+  local text = markup.markdown(tables.build(mixed, mixed.tables[1], results.of(mixed, settings)))
+  t.contains(text, " pg19, bits/byte ")
+  t.contains(text, "1.500 (generated)")
+  t.check(not text:find("2.000 (generated)", 1, true), text)
 end)
 
 t.test("a chart of one's own title keeps data and scale, and no data are another's", function()
