@@ -16,7 +16,7 @@ local query = {}
 
 -- ---- conditions ----
 
--- Whether a cell meets a condition. Numbers are compared as such; "<" and the like want two.
+-- Whether a cell meets a condition. Numbers are compared as such; "<" and the like want two, or dates.
 local compare = {
   ["<"] = function(a, b) return a < b end,
   [">"] = function(a, b) return a > b end,
@@ -30,11 +30,15 @@ local function is_equal(text, value)
   return text == value
 end
 
+local function is_date(text) return text:find "^%d%d%d%d%-%d%d%-%d%d" ~= nil end
+
 local function meets(text, condition)
   local operator, value = condition.operator, condition.value
   if operator == "=" then return is_equal(text, value) end
   if operator == "!=" then return not is_equal(text, value) end
   if operator == "~" then return text:find(value, 1, true) ~= nil end
+  -- as far as the condition's goes: a day has all its hours
+  if is_date(value) then return is_date(text) and compare[operator](text:sub(1, #value), value) end
   local number = csv.number(text)
   return number ~= nil and compare[operator](number, csv.number(value))
 end
@@ -47,8 +51,8 @@ local function read(text, at)
       .. "= != < <= > >= and ~ (contains)"):format(text:sub(at))
   end
   local value, after = option_text.value(text, from)
-  if compare[operator] and not csv.number(value) then
-    return nil, ("%s%s takes a number, not '%s'"):format(name, operator, value)
+  if compare[operator] and not csv.number(value) and not is_date(value) then
+    return nil, ("%s%s takes a number or a date such as 2026-11-30, not '%s'"):format(name, operator, value)
   end
   return { name = name, operator = operator, value = value }, after
 end
@@ -56,6 +60,14 @@ end
 --- Reads texts such as "class=brt bits_per_byte<1.2": { { name =, operator =, value = } ... }; nil and
 --- what is wrong.
 function query.read(texts) return option_text.list(texts, read) end
+
+--- The condition that a run was made on a day or later, "2026-11-30" or "today", both of UTC as in runs.csv; nil
+--- and what is wrong.
+function query.since(day)
+  if day == "today" then day = os.date "!%Y-%m-%d" end
+  if not is_date(day) then return nil, ("'%s' is no date: 2026-11-30, or today"):format(day) end
+  return { name = "date", operator = ">=", value = day }
+end
 
 -- ---- runs ----
 

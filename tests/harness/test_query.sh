@@ -20,6 +20,9 @@ query() { "$longhaul" query --results "$scratch/one" "$@"; }
 
 succeeds "runs that meet all conditions" "2" sh -c "'$longhaul' query --results '$scratch/one' 'row=8 model.window>=8' --csv --columns run_id | grep -c '^[0-9a-f]\{16\}$'"
 succeeds "none" "no run meets" query "seed>2"
+succeeds "runs of today" "2" sh -c "'$longhaul' query --results '$scratch/one' row=8 --since $(date -u +%F) --csv --columns run_id | grep -c '^[0-9a-f]\{16\}$'"
+succeeds "none of the far future" "no run meets" query --since 2999-01-01
+fails 2 "no date" "--since: 'soon' is no date: 2026-11-30, or today" query --since soon
 succeeds "what is not, and what contains" "odd" query 'row!=8 dataset~"odd|"' status=done
 succeeds "CSV has values as they stand" $'seed,dataset,train.rate\n1,"an, odd|name",1' query window=4 seed=1 --csv --columns seed,dataset,train.rate
 succeeds "JSON has numbers" '{ "seed": 1, "row": 4, "dataset": "an, odd|name", "error": null }' \
@@ -42,7 +45,7 @@ LUA
 fails 2 "two choices of columns" "two choices of columns" query --all --columns seed
 fails 2 "no condition" "'bits' is no condition, as in class=brt" query "row=4 bits"
 succeeds "a quote that stays open ends with the text" "run_id" query "dataset~'an, odd"
-fails 2 "a size of a text" "seed< takes a number, not 'x'" query "seed<x"
+fails 2 "a size of a text" "seed< takes a number or a date such as 2026-11-30, not 'x'" query "seed<x"
 fails 1 "an unknown column" "no run has a column or option 'bits_per_tokn' (did you mean 'bits_per_token'?)" query "bits_per_tokn<3"
 fails 1 "an unknown option" "(did you mean 'model.window'?)" query "model.windw=3"
 fails 2 "two formats" "two formats" query --csv --json

@@ -51,5 +51,26 @@ t.test("groups count what seeds share once for each configuration", function()
   t.equal(group.runs, "6")
 end)
 
+t.test("dates are compared as far as they are given", function()
+  runs.put(folder, bench, { label = "low", seed = 1, perplexity = 2, date = "2026-11-26T23:59:59Z" })
+  runs.put(folder, bench, { label = "low", seed = 2, perplexity = 2, date = "2026-11-27T00:00:00Z" })
+  runs.put(folder, bench, { label = "low", seed = 3, perplexity = 2, date = "2026-11-28T10:00:00Z" })
+  t.equal(#found "row=low date>=2026-11-27", 2)
+  t.equal(#found "row=low date>2026-11-27", 1)
+  t.equal(#found "row=low date<=2026-11-27", 2)
+  t.equal(#found "row=low date<2026-11-27T00:00", 1)
+  t.equal(#found "row=low date~2026-11-28", 1)
+  t.equal(#found "perplexity>2026-11-27", 0)
+  t.equal(select(2, query.read { "date<yesterday" }),
+    "date< takes a number or a date such as 2026-11-30, not 'yesterday'")
+end)
+
+t.test("since a day is a condition on the date", function()
+  local since = query.since "2026-11-27"
+  t.equal(since.name .. since.operator .. since.value, "date>=2026-11-27")
+  t.equal(query.since("today").value, os.date "!%Y-%m-%d")
+  t.contains(select(2, query.since "27.11."), "'27.11.' is no date")
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

@@ -68,9 +68,18 @@ local function run_groups(format, stores, conditions, values)
   io.write(query.format(format, groups, with_mark(format, groups, columns)))
 end
 
-local function run_query(values, rest)
+local function conditions_of(values, rest)
   local conditions, wrong = query.read(rest)
   if not conditions then command.misuse("query: " .. wrong) end
+  if not values.since then return conditions end
+  local since, no_date = query.since(values.since)
+  if not since then command.misuse("--since: " .. no_date) end
+  conditions[#conditions + 1] = since
+  return conditions
+end
+
+local function run_query(values, rest)
+  local conditions = conditions_of(values, rest)
   if values.all and values.columns then command.misuse "--all and --columns are two choices of columns" end
   if values.all and values.by then command.misuse "--all shows runs, --by groups of them" end
   local format, stores, names = format_of(values), stores_of(values), lists.names(conditions)
@@ -125,14 +134,16 @@ local where = { "results=", "folder with results, of one experiment or of many (
 return {
   {
     name = "query", summary = "list the runs that meet conditions", run = run_query, most = math.huge,
-    usage = "query ['CONDITION ...'] [--columns NAME,... | --all] [--by NAME,...] [--sort [-]NAME] "
-      .. "[--csv | --json | --markdown]",
+    usage = "query ['CONDITION ...'] [--since DATE] [--columns NAME,... | --all] [--by NAME,...] "
+      .. "[--sort [-]NAME] [--csv | --json | --markdown]",
     description = "A condition is NAME=VALUE, or with != < <= > >= or ~ (contains) between them; NAME is a column of "
       .. "runs.csv, tokens_per_step or busy of timings.csv, or an option, as model.window, train.rate. A "
-      .. "time of a busy machine, where there is no other, has a ~, in CSV and JSON a column busy:\n"
+      .. "time of a busy machine, where there is no other, has a ~, in CSV and JSON a column busy. Dates are compared "
+      .. "as far as they are given: date~2026-11 is a month, code_version~0123 a commit:\n"
       .. "    longhaul query 'class=brt scale=small bits_per_byte<1.2 train.rate>=0.1' --sort bits_per_byte",
     options = {
       where,
+      { "since=", "runs of this day (2026-11-30, of UTC) or later, as date>=2026-11-30; today: of today", "DATE" },
       { "columns=", "what is shown, instead of what conditions name and a quality", "NAME,..." },
       { "all", "show every column, and every option as one: for other programs, with --csv or --json" },
       { "by=", "groups of runs that have these in common: how many, mean, deviation and count of a quality (or the "
