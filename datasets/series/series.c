@@ -17,9 +17,9 @@ static const char *const border_names[] = {"informer", "months", "calendar", "sh
 static const char *const frequency_names[] = {"h", "t", NULL};
 
 const lh_option lh_series_config_options[] = {
-    LH_TEXT(
-        "name", lh_series_config, name, "ETTh1",
-        "ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, or a CSV file with a slash in its path"),
+    LH_TEXT("name", lh_series_config, name, "ETTh1",
+            "ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, a series in a data folder (`longhaul "
+            "data import`), or a CSV file with a slash in its path"),
     LH_CHOICE(
         "borders", lh_series_config, borders, LH_BORDERS_INFORMER, border_names,
         "rows of the splits: months (12/4/4 for ETT, 28/10/10 for Weather) of 30 days or by the "
@@ -225,14 +225,14 @@ static lh_status read_file(lh_series *series, const char *name, const char *path
                    path, series->table.values[0], name, of->first);
 }
 
-/* The file of a public data set in one of the data folders; NULL when there is none. Gives. */
-static lh_status find_file(const known *of, char **path) {
+/* The file of a data set in one of the data folders; NULL when there is none. Gives. */
+static lh_status find_file(const char *name, const char *file, char **path) {
     static const char *const endings[] = {".csv", ".csv.gz"};
     *path = NULL;
     for (int i = 0; i < 2; ++i) {
-        char *place[] = {lh_format("series/%s%s", of->file, endings[i]),
-                         lh_format("%s/%s%s", of->name, of->file, endings[i]),
-                         lh_format("%s%s", of->file, endings[i])};
+        char *place[] = {lh_format("series/%s%s", file, endings[i]),
+                         lh_format("%s/%s%s", name, file, endings[i]),
+                         lh_format("%s%s", file, endings[i])};
         lh_status status = LH_OK;
         for (int p = 0; p < 3; ++p) {
             if (status == LH_OK && *path == NULL)
@@ -248,23 +248,24 @@ static lh_status refuse_name(const char *name) {
     const char *names[KNOWNS + 2] = {"generate:seasonal"};
     for (int i = 0; i < KNOWNS; ++i)
         names[i + 1] = knowns[i].name;
-    return lh_fail(LH_EIO, "no time series '%s'%s; a path to a file has a slash in it", name,
-                   lh_did_you_mean(name, names));
+    return lh_fail(LH_EIO,
+                   "no time series '%s'%s; the data folders have no %s/%s.csv "
+                   "(`longhaul data import FILE.csv --kind series`), and a path has a slash in it",
+                   name, lh_did_you_mean(name, names), name, name);
 }
 
 static lh_status read_table(lh_series *series, const lh_series_config *config) {
     char *path = NULL;
     const char *name = config->name;
     series->known = find_known(name);
+    const char *file = series->known != NULL ? series->known->file : name;
     if (strcmp(name, "generate:seasonal") == 0) return generate(series, config);
-    if (series->known != NULL) {
-        LH_TRY(find_file(series->known, &path));
-        const lh_status status =
-            path != NULL ? read_file(series, name, path) : generate(series, config);
-        free(path);
-        return status;
-    }
-    return strchr(name, '/') != NULL ? read_file(series, name, name) : refuse_name(name);
+    if (strchr(name, '/') != NULL) return read_file(series, name, name);
+    LH_TRY(find_file(name, file, &path));
+    if (path == NULL) return series->known != NULL ? generate(series, config) : refuse_name(name);
+    const lh_status status = read_file(series, name, path);
+    free(path);
+    return status;
 }
 
 static uint64_t digest_of(const lh_series *series) {

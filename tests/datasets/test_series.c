@@ -244,6 +244,17 @@ static lh_status open_named(const char *file, const char *content, const char *o
 
 #define ETT_ROW(hour, first) "2016-07-01 " hour ":00:00," first ",1,1,1,1,1,1\n"
 
+TEST(a_series_is_found_by_its_name_in_a_data_folder) {
+    static const char text[] = "date,load\n2020-01-01,1\n2020-01-02,2\n2020-01-03,3\n";
+    lh_series *series = NULL;
+    REQUIRE_OK(open_named("mine.csv", text, "name=mine", &series));
+    CHECK_EQ_INT(lh_series_rows(series), 3);
+    CHECK(strstr(lh_series_source(series), "mine (3 rows in mine.csv)") != NULL);
+    lh_series_destroy(series);
+    series = NULL;
+    CHECK_FAILS(open_named("other.csv", text, "name=mine", &series), LH_EIO, "no mine/mine.csv");
+}
+
 TEST(public_data_must_be_what_their_name_says) {
     lh_series *series = NULL;
     CHECK_FAILS(open_named("ETTh1.csv",

@@ -83,6 +83,21 @@ if [ -d /usr/share/locale/de/LC_MESSAGES ]; then
         --task-options 'name=messages-en-de tokens=bytes batch_tokens=256 evaluate_pairs=2' --train 'steps=2 warmup=1'
 fi
 
+{
+    echo date,load,price
+    for day in $(seq 10 28); do echo "2020-01-$day,$day,1"; done
+    echo 2020-01-29,,1
+} >"$scratch/load.csv"
+fails 2 "a table says of which kind it is" "load.csv is a table: --kind series" "$LONGHAUL_BIN" data import "$scratch/load.csv"
+fails 2 "a kind is one of two" "did you mean 'series'?" "$LONGHAUL_BIN" data import "$scratch/load.csv" --kind serie
+fails 2 "columns are a series'" "--columns is for --kind series" "$LONGHAUL_BIN" data import "$scratch/load.csv" --kind text --columns load
+fails 2 "a rule is one of two" "did you mean 'forward'?" "$LONGHAUL_BIN" data import "$scratch/load.csv" --kind series --missing foward
+fails 1 "a cell without a value is refused" "load.csv: line 21, column 'load'" "$LONGHAUL_BIN" data import "$scratch/load.csv" --kind series
+succeeds "or takes the last one" "1 value carried forward (load 1), in $XDG_CACHE_HOME/longhaul/load" \
+    "$LONGHAUL_BIN" data import "$scratch/load.csv" --kind series --missing forward --columns load
+succeeds "a series is found by its name" "load (20 rows in load/load.csv)" "$LONGHAUL_BIN" train --model dlinear --task forecasting \
+    --task-options 'name=load seq_len=2 label_len=1 pred_len=1 batch=2' --train 'steps=2 warmup=1'
+
 # verify SUM: compares what was fetched
 verify() {
     "$LONGHAUL_BIN" lua <(cat <<LUA

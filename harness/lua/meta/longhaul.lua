@@ -635,7 +635,7 @@
 ---@field drop_last? boolean # evaluate whole batches only, as Informer's code does (default false)
 ---@field limit_windows? integer # training windows to use, the latest; 0: all (default 0)
 ---@field evaluate_windows? integer # windows of a split that an evaluation reads, the first; 0: all (default 0)
----@field name? string # ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, or a CSV file with a slash in its path (default ETTh1)
+---@field name? string # ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, a series in a data folder (`longhaul data import`), or a CSV file with a slash in its path (default ETTh1)
 ---@field borders? "informer"|"months"|"calendar"|"shares" # rows of the splits: months (12/4/4 for ETT, 28/10/10 for Weather) of 30 days or by the calendar, shares 70/10/20; informer: as its code has it, months for ETT and shares else (default informer)
 ---@field freq? "h"|"t" # time features: h (hour, weekday, day, day of the year), t (the minute, too) (default h)
 ---@field series_rows? integer # generator: rows (default 17420)

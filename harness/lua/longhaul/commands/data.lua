@@ -2,6 +2,7 @@
 local command = require "longhaul.command"
 local catalogues = require "longhaul.run.catalogues"
 local data = require "longhaul.run.data"
+local series_import = require "longhaul.run.series_import"
 
 local names = { "list", "fetch", "verify", "import" }
 
@@ -11,6 +12,35 @@ local function import_translations(from, values)
     command.misuse(("'%s' is no language: de, fr, pt_BR ..."):format(language))
   end
   catalogues.import(from, language, values.name or "messages-en-" .. language, values.replace)
+end
+
+-- Options that one kind of import takes, and no other.
+local of_series = { "columns", "time", "missing" }
+
+local function import_series(from, values)
+  if values.missing then command.one_of("--missing", values.missing, { "refuse", "forward" }) end
+  local columns = values.columns and {}
+  for name in (values.columns or ""):gmatch "[^,]+" do columns[#columns + 1] = name end
+  series_import.import(from, values.name,
+    { columns = columns, time = values.time, missing = values.missing, replace = values.replace })
+end
+
+-- A table by itself is no text to learn from: who wants it as such says so.
+local function kind_of(from, values)
+  if values.kind then return command.one_of("--kind", values.kind, { "text", "series" }) end
+  if from:find "%.csv$" or from:find "%.csv%.gz$" then
+    command.misuse(("%s is a table: --kind series imports it as a time series, --kind text as text"):format(from))
+  end
+  return "text"
+end
+
+local function import_by_kind(from, values)
+  local kind = kind_of(from, values)
+  if kind == "series" then return import_series(from, values) end
+  for _, name in ipairs(of_series) do
+    if values[name] then command.misuse(("--%s is for --kind series"):format(name)) end
+  end
+  data.import(from, values.name, { join_folders = values["join-folders"], replace = values.replace })
 end
 
 local actions = {
@@ -27,8 +57,7 @@ local actions = {
   import = function(rest, values)
     if not rest[2] then command.misuse("data import needs a folder or a file, of text or JSON lines") end
     if values.translations then return import_translations(rest[2], values) end
-    data.import(rest[2], values.name,
-      { join_folders = values["join-folders"], replace = values.replace })
+    import_by_kind(rest[2], values)
   end,
 }
 
@@ -51,13 +80,20 @@ return {
     name = "data", takes = words,
     summary = "list, fetch, verify and import corpora", run = run, most = 2,
     usage = "data [list | fetch NAME | verify [NAME] | import FOLDER|FILE [--name NAME] [--replace] "
-      .. "[--join-folders] | import FOLDER --translations LANGUAGE [--name NAME] [--replace]]",
+      .. "[--join-folders] | import FOLDER --translations LANGUAGE [--name NAME] [--replace] "
+      .. "| import FILE.csv --kind series [--columns NAME,...] [--time NAME] [--missing RULE] [--name NAME] "
+      .. "[--replace]]",
     options = {
       { "name=", "name of the imported corpus (default: the folder's or file's)", "NAME" },
       { "replace", "in the place of the corpus that has the name, which is refused else" },
       { "join-folders", "one document per folder instead of per file" },
       { "translations=", "parallel text out of the message catalogues in FOLDER, such as /usr/share/locale",
         "LANGUAGE" },
+      { "kind=", "text (default) or series, a time series, which FILE.csv is to say", "KIND" },
+      { "columns=", "of a series: the columns that are kept, in this order (default: all)", "NAME,..." },
+      { "time=", "of a series: the column of the dates (default: the first)", "NAME" },
+      { "missing=", "of a series: what becomes of cells that are empty, NA, NaN, null, None or ?: refuse (default) or "
+        .. "forward, the last value of the column", "RULE" },
     },
   },
 }
