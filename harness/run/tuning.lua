@@ -1,4 +1,4 @@
--- Tuning: the training options of every row are chosen among the same trials, one seed each, by a
+-- Tuning: the training options of every row are chosen among the same trials, of one seed or a few, by a
 -- loss or score of the validation split. Trials are runs of an experiment of their own, which is run
 -- before the one whose rows they decide; a row whose trials have ended trains with what did best.
 local identity = require "longhaul.run.identity"
@@ -8,13 +8,27 @@ local store = require "longhaul.run.store"
 
 local tuning = {}
 
--- What a trial ended with: its record, nil while it has not ended; then, where its data are not on this
+-- What a seed of a trial ended with: its record, nil while it has not ended; then, where its data are not on this
 -- machine and nobody can tell which run it is, why.
-local function record_of(trial, trials, results, settings)
-  local good, made = pcall(identity.of, { experiment = trials.runs, row = trial, seed = 1,
+local function record_of(trial, seed, trials, results, settings)
+  local good, made = pcall(identity.of, { experiment = trials.runs, row = trial, seed = seed,
     scale = settings.scale, device = settings.device })
   if not good then return nil, tostring(made) end
   return results:find(made.run_id)
+end
+
+-- What a trial ended with, nil while a seed has not ended: the status "done" where all seeds have that, else that
+-- of the first that has another; `value`, the mean over seeds, where all have one. Then why, as record_of.
+local function outcome_of(trial, by, ...)
+  local status, sum = "done", 0
+  for seed = 1, trial.seeds do
+    local record, why = record_of(trial, seed, ...)
+    if not record then return nil, why end
+    if status == "done" then status = record.status end
+    local value = record.status == "done" and tonumber(record[by])
+    sum = sum and value and sum + value
+  end
+  return { status = status, value = sum and sum / trial.seeds }
 end
 
 -- Of the trials those that have ended well, the best first (of equals the one that was tried first), how
@@ -25,12 +39,12 @@ local function ranking(row, trials, results, settings)
   local failed = row.trials[1].failed_trials or 0
   local sign = metrics.better(by) == "min" and 1 or -1
   for place, trial in ipairs(row.trials) do
-    local record, why
-    if not trial.untuned then record, why = record_of(trial, trials, results, settings) end
+    local outcome, why
+    if not trial.untuned then outcome, why = outcome_of(trial, by, trials, results, settings) end
     unknown = unknown or why
-    local value = record and record.status == "done" and tonumber(record[by])
-    if record or trial.left_out then ended = ended + 1 end
-    if record and record.status == "failed" then failed = failed + 1 end
+    if outcome or trial.left_out then ended = ended + 1 end
+    if outcome and outcome.status == "failed" then failed = failed + 1 end
+    local value = outcome and outcome.value
     if value then list[#list + 1] = { trial = trial, cost = sign * value, place = place } end
   end
   table.sort(list, function(a, b)
@@ -61,8 +75,8 @@ end
 local function ends_of(row, trials, results, settings)
   local counts, names, texts = {}, {}, {}
   for _, trial in ipairs(row.trials) do
-    local record = not trial.untuned and record_of(trial, trials, results, settings)
-    local name = record and (record.status == "done" and "without a " .. row.tune.by or record.status)
+    local outcome = not trial.untuned and outcome_of(trial, row.tune.by, trials, results, settings)
+    local name = outcome and (outcome.status == "done" and "without a " .. row.tune.by or outcome.status)
     if name and not counts[name] then names[#names + 1] = name end
     if name then counts[name] = (counts[name] or 0) + 1 end
   end
@@ -196,8 +210,9 @@ local function choice_text(row)
   local grid, failed = row.tune, row.failed_trials or 0
   local amount = ("%d trials a row"):format(grid.choices)
   if failed > 0 then amount = ("%d of %s (%d failed)"):format(grid.choices - failed, amount, failed) end
+  local seeds = grid.seeds > 1 and (", each the mean of %d seeds"):format(grid.seeds) or ""
   local rounds = grid.rounds > 1 and (", halved in %d rounds"):format(grid.rounds) or ""
-  return ("Chosen by %s among %s%s"):format(grid.by, amount, rounds)
+  return ("Chosen by %s among %s%s%s"):format(grid.by, amount, seeds, rounds)
 end
 
 -- A sentence for the rows of each kind of choice, then one on those at an edge; none where no row is tuned.

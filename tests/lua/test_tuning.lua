@@ -47,15 +47,15 @@ end
 
 -- Puts down runs of the rows of an experiment of trials as if they had run; `scores` are columns by
 -- place, "diverged" or nil for none.
-local function pretend_round(trials, settings, name, scores)
+local function pretend_round(trials, settings, name, scores, seed)
   local found = store.open(settings.results, trials.runs)
   for place, row in ipairs(trials.rows) do
-    local made = identity.of { experiment = trials.runs, row = row, seed = 1, scale = "smoke",
+    local made = identity.of { experiment = trials.runs, row = row, seed = seed or 1, scale = "smoke",
       device = "cpu" }
     local score = scores[place]
     if score then
       found:put({ run_id = made.run_id, configuration = made.configuration, identity = identity.version,
-        experiment = trials.runs, row = row.label, dataset = row.dataset, seed = 1, date = "2026-01-01",
+        experiment = trials.runs, row = row.label, dataset = row.dataset, seed = seed or 1, date = "2026-01-01",
         scale = "smoke", device = "cpu",
         status = tonumber(score) and "done" or score, [name] = tonumber(score),
         -- the test split would choose the opposite
@@ -64,8 +64,8 @@ local function pretend_round(trials, settings, name, scores)
   end
 end
 
-local function pretend(bench, settings, name, scores)
-  pretend_round(bench.trials, settings, name, scores)
+local function pretend(bench, settings, name, scores, seed)
+  pretend_round(bench.trials, settings, name, scores, seed)
 end
 
 local rates = lh.tune { rate = { 1e-3, 3e-3, 1e-2 }, steps = 3, by = "valid_bits_per_token" }
@@ -112,6 +112,25 @@ t.test("a trial that failed is not among those that a row had, one that diverged
   tuning.settle(bench, settings)
   t.contains(tuning.sentence(bench.rows), "Chosen by valid_bits_per_token among 2 of 3 trials a row (1 failed): "
     .. "width 8 rate=0.001. Chosen by valid_bits_per_token among 3 trials a row: width 16 rate=0.01.")
+end)
+
+t.test("trials of several seeds: the best mean decides, of those that lost no seed", function()
+  local two = lh.tune { rate = { 1e-3, 3e-3, 1e-2 }, steps = 3, by = "valid_bits_per_token", seeds = 2 }
+  local bench, settings = sweep("twice", two), settings_in(scratch())
+  t.equal(#plan.of(bench.trials, settings), 12)
+  pretend(bench, settings, "valid_bits_per_token", { 3, 2, 5, 1, 4, 5 })
+  tuning.settle(bench, settings)
+  t.equal(bench.rows[1].untuned, "0 of its 3 trials have ended")
+  pretend(bench, settings, "valid_bits_per_token", { 3, 5, 6, "diverged", 4, 5 }, 2)
+  tuning.settle(bench, settings)
+  t.equal(bench.rows[1].train:option "rate", 1e-3)
+  t.equal(bench.rows[2].train:option "rate", 3e-3)
+  t.contains(tuning.sentence(bench.rows), "among 3 trials a row, each the mean of 2 seeds: width 8 rate=0.001; ")
+  t.equal(identity.of { experiment = "a", row = sweep("a", rates).trials.rows[1], seed = 1, scale = "smoke",
+    device = "cpu" }.run_id, identity.of { experiment = "a", row = sweep("a", two).trials.rows[1], seed = 1,
+    scale = "smoke", device = "cpu" }.run_id, "the first seed is what it was")
+  t.fails(function() lh.tune { rate = { 1e-3, 3e-3 }, by = "valid_bits_per_token", seeds = 0 } end,
+    "tune: seeds must be a positive integer, not '0'")
 end)
 
 t.test("rows of unlike choices are told apart", function()
@@ -278,6 +297,17 @@ t.test("the chart of trials: scores over rates, the chosen one marked, what has 
   t.contains(table.concat(made.after, "\n"), "set logscale x")
   t.contains(made.source, "1 seed")
   t.equal(chart_of(sweep "plain", settings), nil)
+end)
+
+t.test("a trial that lost a seed has no score in the chart", function()
+  local two = lh.tune { rate = { 1e-3, 3e-3 }, by = "valid_bits_per_token", seeds = 2 }
+  local bench, settings = sweep("charted-twice", two), settings_in(scratch())
+  pretend(bench, settings, "valid_bits_per_token", { 3, 2, 4, 1 })
+  pretend(bench, settings, "valid_bits_per_token", { 4, 3, 5, "diverged" }, 2)
+  local curves, _, made = chart_of(bench, settings)
+  t.equal(points_text(curves[1]), "0.001 3.5, 0.003 2.5")
+  t.equal(points_text(curves[2]), "0.001 4.5")
+  t.contains(made.x_title, "1 trial without a score")
 end)
 
 -- ---- what starts from a tuned row ----

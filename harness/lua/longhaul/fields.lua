@@ -53,6 +53,7 @@ fields.tune = {
   { "by", "string", "a loss or score of the validation split, `\"valid_bits_per_token\"`",
     "longhaul.metric", needed = true },
   { "steps", "number", "of a trial; default: those of the row", "integer" },
+  { "seeds", "number", "of a trial, whose mean decides; default: 1", "integer" },
   { "halving", "boolean", "in rounds: all choices for a fraction of the steps, then the better half of "
     .. "them for twice as many, and so on; the last two have all `steps`" },
   { "OPTION", "table", "a training option, with the values that are tried: `rate = { 1e-3, 3e-3 }`",

@@ -169,7 +169,8 @@ end
 
 --- Training options to be chosen for every row alike: `tune = lh.tune { rate = { 1e-3, 3e-3, 1e-2 },
 --- steps = 200, by = "valid_bits_per_byte" }` in a row. Each combination is a trial of one seed, a run
---- of the experiment `NAME-trials`; the row trains with what did best on the validation split.
+--- of the experiment `NAME-trials`; the row trains with what did best on the validation split (of
+--- `seeds = 3` in the mean).
 --- `halving = true` gives few steps to all and more to the better half, round by round.
 ---@param options longhaul.tune
 ---@return longhaul.tune

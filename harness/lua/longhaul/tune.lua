@@ -30,23 +30,28 @@ local function check_axis(name, values)
 end
 
 -- The fields that are no training option.
-local own = { by = true, steps = true, halving = true }
+local own = { by = true, steps = true, halving = true, seeds = true }
 
 local function check_own(options)
-  local steps, halving = options.steps, options.halving
-  if steps ~= nil and (math.type(steps) == nil or (math.tointeger(steps) or 0) < 1) then
-    spec.fail(("tune: steps must be a positive integer, not '%s'"):format(tostring(steps)))
+  local halving = options.halving
+  for _, name in ipairs { "steps", "seeds" } do
+    local count = options[name]
+    if count ~= nil and (math.type(count) == nil or (math.tointeger(count) or 0) < 1) then
+      spec.fail(("tune: %s must be a positive integer, not '%s'"):format(name, tostring(count)))
+    end
   end
   if halving ~= nil and type(halving) ~= "boolean" then spec.fail "tune: halving is true or false" end
 end
 
 --- Used by lh.tune: `by`, a column of the validation split; `steps` of a trial (nil: those of the
---- row); `halving`, in rounds; every other field is a training option with the values that are tried.
+--- row); `seeds` of a trial (nil: one); `halving`, in rounds; every other field is a training option with the
+--- values that are tried.
 function tune.new(options)
   if type(options) ~= "table" then spec.fail "tune takes a table, as in { rate = { 1e-3, 3e-3 } }" end
   check_by(options.by)
   check_own(options)
   local made = { by = options.by, steps = math.tointeger(options.steps), names = {}, axes = {} }
+  made.seeds = math.tointeger(options.seeds) or 1
   for name, values in pairs(options) do
     if not own[name] then
       check_axis(name, values)
@@ -95,10 +100,10 @@ local function steps_in(grid, row, round)
 end
 
 -- A trial of a row, without its options.
-local function new_trial(row, name)
+local function new_trial(grid, row, name)
   return {
     label = row.label .. " " .. name, dataset = row.dataset, model = row.model, task = row.task,
-    weights = row.weights, from = row.from, line = row.line, tried_for = row, seeds = 1,
+    weights = row.weights, from = row.from, line = row.line, tried_for = row, seeds = grid.seeds,
   }
 end
 
@@ -112,7 +117,7 @@ function tune.trials(grid, row)
       changes[name] = values[name]
     end
     local text = text_of(grid, values)
-    local trial = new_trial(row, text)
+    local trial = new_trial(grid, row, text)
     trial.train, trial.factors = row.train:with(changes), factors
     trial.tried = { text = text, values = values }
     list[i] = trial
@@ -125,7 +130,7 @@ end
 function tune.survivors(grid, row, round, trials)
   local list = {}
   for place = 1, math.ceil(grid.choices / 2 ^ (round - 1)) do
-    local trial = new_trial(row, ("round %d place %d"):format(round, place))
+    local trial = new_trial(grid, row, ("round %d place %d"):format(round, place))
     trial.train = row.train:with { steps = steps_in(grid, row, round) }
     trial.tune, trial.trials, trial.place = grid, trials, place
     list[place] = trial

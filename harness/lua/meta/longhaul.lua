@@ -812,6 +812,7 @@
 ---@class longhaul.tune
 ---@field by longhaul.metric a loss or score of the validation split, `"valid_bits_per_token"`
 ---@field steps? integer of a trial; default: those of the row
+---@field seeds? integer of a trial, whose mean decides; default: 1
 ---@field halving? boolean in rounds: all choices for a fraction of the steps, then the better half of them for twice as many, and so on; the last two have all `steps`
 ---@field OPTION? any[] a training option, with the values that are tried: `rate = { 1e-3, 3e-3 }`
 
@@ -1163,7 +1164,8 @@ function lh.match(options) end
 
 ---Training options to be chosen for every row alike: `tune = lh.tune { rate = { 1e-3, 3e-3, 1e-2 },
 ---steps = 200, by = "valid_bits_per_byte" }` in a row. Each combination is a trial of one seed, a run
----of the experiment `NAME-trials`; the row trains with what did best on the validation split.
+---of the experiment `NAME-trials`; the row trains with what did best on the validation split (of
+---`seeds = 3` in the mean).
 ---`halving = true` gives few steps to all and more to the better half, round by round.
 ---@param options longhaul.tune
 ---@return longhaul.tune

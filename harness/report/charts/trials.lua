@@ -57,7 +57,9 @@ local function curve_of(each)
   local sign, best, curve, without = metrics.better(each.row.tune.by) == "max" and -1 or 1, {}, {}, 0
   for _, trial in ipairs(each.trials) do
     local at = tonumber(trial.tried.values[each.name])
-    local score = each.results:value(trial.label, each.row.tune.by, trial.dataset)
+    local group = each.results:group(trial.label, trial.dataset)
+    local is_whole = group ~= nil and group.diverged + group.failed == 0
+    local score = is_whole and each.results:value(trial.label, each.row.tune.by, trial.dataset)
     if not score then without = without + 1 end
     if at and score and (not best[at] or sign * score < sign * best[at]) then best[at] = score end
   end
