@@ -5,11 +5,13 @@
 #                                           carried there by name, since git ignores it: build/gpu.tar.gz beside
 #                                           build/deps.tar.gz, the libraries (make deps-bundle)
 #   scripts/gpu-check.sh correct [FOLDER]   the conformance suite, every model on the card, and losses beside the
-#                                           processor's in every precision, side by side
+#                                           processor's in every precision, side by side; then steps under
+#                                           compute-sanitizer: accesses to memory, and use of barriers
 #   scripts/gpu-check.sh speed [FOLDER]     at once after it: the card's own matrix rates, the paper-size baseline's
-#                                           step with graphs and without, and one peer: PEER=slide or brt, in
-#                                           PyTorch where python3, or what PYTHON names, has it; then, in what time
-#                                           is left, captured steps and kernels under compute-sanitizer
+#                                           step with graphs and, of one setting, without, and one peer: PEER=slide,
+#                                           brt or gpt2, in PyTorch where python3, or what PYTHON names, has it; then,
+#                                           in what time is left, races of captured steps, and kernels under
+#                                           compute-sanitizer
 #
 # Each of the last two takes LIMIT seconds at most, 330 unless told, and builds on the spot only where build/gpu does
 # not run. FOLDER is $OUT, else results/gpu, and gets eight files at most: summary.csv with a line for each part as
@@ -19,13 +21,13 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 mode=${1:-}
 folder=${2:-${OUT:-results/gpu}}
-case $mode in prepare | correct | speed) ;; *) sed -n '2,18s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;; esac
+case $mode in prepare | correct | speed) ;; *) sed -n '2,20s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;; esac
 seconds=${LIMIT:-330}
 card=build/gpu
 program=$card/longhaul conformance=$card/conformance
 jobs=$(nproc)
 half=$(((jobs + 1) / 2))
-refused=77 # the exit status of what the machine does not allow
+refused=77 absent=69 # exit statuses of what the machine does not allow, and of what it lacks
 
 # ---- the build -----------------------------------------------------------------------------------
 
@@ -89,11 +91,12 @@ part() {
     0,* | -*) verdict="no time left" ;;
     *,124 | *,137) verdict="stopped after $limit s" ;;
     *,$refused) verdict="not supported here" ;;
+    *,$absent) verdict="not installed here" ;;
     *,0) ;;
     *) verdict="failed ($status)" ;;
     esac
     case $verdict in
-    good | "not supported here") ;;
+    good | "not supported here" | "not installed here") ;;
     *) echo "$name" >>"$failures" && tail -n 12 "$logs/$name.log" 2>/dev/null ;;
     esac
     echo "$name,$((SECONDS - start)),$verdict" | tee -a "$folder/summary.csv"
@@ -121,6 +124,7 @@ models() {
 # sanitizer TOOL COMMAND...
 sanitizer() {
     local output status
+    command -v compute-sanitizer >/dev/null || return "$absent"
     output=$(compute-sanitizer --tool "$1" --error-exitcode 9 "${@:2}" 2>&1)
     status=$?
     echo "$output"
@@ -154,23 +158,25 @@ rates() {
     "$card/matrix_rate" >"$folder/rates.csv" && cat "$folder/rates.csv"
 }
 
-# What is bound by the processor beside what is bound by opening the card.
+# What is bound by the processor beside what is bound by opening the card; the sanitizers, which take the card's time,
+# have what is left, in a call that has nothing to time.
 correct() {
     part conformance 250 bash -o pipefail -c conformance_all &
     part models 250 bash -c models &
     part losses 250 env OMP_NUM_THREADS="$half" "$program" lua tests/gpu/losses.lua "$folder" &
     wait
+    part memcheck-steps 60 bash -c 'sanitized_steps memcheck'
+    part synccheck-steps 60 bash -c 'sanitized_steps synccheck'
 }
 
 # One after the other, since they are timed. PyTorch finds its libraries by itself.
 speed() {
     part rates 30 bash -c rates
     part steps 90 "$program" lua tests/gpu/speed.lua "$folder"
-    part steps-eager 60 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
+    part steps-eager 25 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
     part peer 150 env PYTHON="env -u LD_LIBRARY_PATH ${PYTHON:-python3}" \
         "$program" lua tests/gpu/peers.lua "$folder" "${PEER:-slide}"
     grep -h 'of bf16' "$logs"/*.log
-    part memcheck-steps 60 bash -c 'sanitized_steps memcheck'
     part racecheck-steps 60 bash -c 'sanitized_steps racecheck'
     part memcheck 60 bash -c 'sanitized memcheck matmul layer_norm_backward adafactor scatter_add'
     part racecheck 60 bash -c 'sanitized racecheck softmax_forward adafactor scatter_add cross_entropy'
@@ -192,7 +198,7 @@ failures=$logs/failures
 echo "part,seconds,verdict" >"$folder/summary.csv"
 GPU_NAME=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
 export -f has_tools build conformance_all one_kernel models sanitizer sanitized sanitized_steps rates
-export folder jobs half card conformance program refused GPU_NAME
+export folder jobs half card conformance program refused absent GPU_NAME
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv | tee "$folder/card.csv"
 unpack

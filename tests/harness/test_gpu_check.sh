@@ -28,8 +28,12 @@ succeeds "builds beforehand" "no build/deps.tar.gz to carry" check prepare
 succeeds "what is to be carried" "gpu/matrix_rate" tar -tzf "$tree/build/gpu.tar.gz"
 rm -r "$tree/build/gpu"
 succeeds "models are trained" ",good" check correct
+for tool in memcheck synccheck; do
+    succeeds "before anything is timed, $tool" "good" grep -x "$tool-steps,[0-9]*,good" "$scratch/correct/summary.csv"
+done
 succeeds "kernels are counted" "softmax_forward,good" cat "$scratch/correct/conformance.csv"
 succeeds "the sanitizer lies beside the compiler, which is not in the path" "racecheck," check speed
+succeeds "and is found there" ",good" grep racecheck-steps "$scratch/speed/summary.csv"
 succeeds "nothing was built anew" "1" builds
 for call in correct speed; do
     quietly 0 "$call leaves no more than is brought back" test "$(find "$scratch/$call" -type f | wc -l)" -le 8
@@ -40,6 +44,8 @@ sanitizer_says 'echo "Device not supported"; exit 1'
 succeeds "a refusal of the machine is no failure" ",not supported here" check speed
 sanitizer_says 'echo "1 error"; exit 9'
 fails 1 "a finding is one" ",failed (9)" check speed
+rm "$scratch/toolkit/bin/compute-sanitizer"
+succeeds "a machine without it is told, and fails nothing" ",not installed here" check correct
 LIMIT=0 fails 1 "a call has an end" "no time left" check speed
 
 # On a machine for which nothing was built.
