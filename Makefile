@@ -15,6 +15,7 @@ DEPS     ?=#                     a folder with include/ and lib/ to build from f
 CUDA     ?=#                     1: with the CUDA kernels; 0: without; sim: with tests/cudasim in place
 #                                of a GPU; empty: 1 where there are both nvcc and a GPU
 CUDA_ARCHITECTURES ?= 80 90#     compiled for; newer cards translate the last one
+CUOBJDUMP ?=#                    reads machine code for make cuda; default: beside nvcc or in the path; no: leave that out
 # Probes, each found by itself; `no` leaves a part out, flags or a program are taken as given:
 # OPENMP BLAS LUA CSV CJSON ZLIB XXHASH ONEDNN PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
 PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON ZLIB XXHASH ONEDNN PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
@@ -185,12 +186,15 @@ all: $(program) ## Build build/longhaul
 cuda: ## Compile the CUDA kernels too, warnings as errors, and check their machine code; needs nvcc, but no GPU
 	$(Q)+$(MAKE) CUDA=1 WERROR=1 all machine-code
 
-# cuobjdump comes with a whole toolkit; a new table is left beside the objects.
-cuobjdump = $(or $(wildcard $(cuda_home)/bin/cuobjdump),$(shell command -v cuobjdump))
+# cuobjdump comes with a whole toolkit, and not with every nvcc; a new table is left beside the objects.
+cuobjdump = $(or $(CUOBJDUMP),$(wildcard $(cuda_home)/bin/cuobjdump),$(shell command -v cuobjdump))
+read_machine_code = lua5.4 scripts/machine-code.lua $(cuobjdump) sm_90 $(nvcc_release) kernels/cuda/machine_code.csv $^ \
+    >$(B)/machine_code.csv
+left_unread = echo "machine code is not checked, as asked"
+no_cuobjdump = echo "machine code was not checked: no cuobjdump in $(cuda_home)/bin or in the path (CUOBJDUMP=file, or no)" >&2; exit 1
 nvcc_release = $(shell $(NVCC_PATH) --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
 machine-code: $(cuda_sources:%.cu=$(B)/%.o)
-	$(Q)$(if $(cuobjdump),lua5.4 scripts/machine-code.lua $(cuobjdump) sm_90 $(nvcc_release) kernels/cuda/machine_code.csv $^ \
-	    >$(B)/machine_code.csv,echo "machine code was not checked: no cuobjdump beside nvcc or in the path")
+	$(Q)$(if $(filter no,$(CUOBJDUMP)),$(left_unread),$(if $(cuobjdump),$(read_machine_code),$(no_cuobjdump)))
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)

@@ -3,8 +3,8 @@
 -- A kernel that multiplies on tensor cores has to take its operands from shared memory by LDSM: generic
 -- loads or exchanges (MOVM) in it are refused, and so are more registers, more bytes on the stack
 -- (spills, mostly) or fewer LDSM or LDGSTS (copies to shared memory that nobody waits for yet) in any
--- kernel than TABLE has for it, where that is of the same RELEASE of nvcc. Prints the new table, whose
--- first line names the release.
+-- kernel than TABLE has for it, where that is of the same RELEASE of nvcc; of another, no more than the
+-- first is looked for, which is said. Prints the new table, whose first line names the release.
 
 local lists = dofile "harness/run/lists.lua"
 
@@ -117,6 +117,10 @@ local rows = {}
 for i = 5, #arg do read_object(arg[i], rows) end
 local known, known_release = read_table(table_path)
 local same_release, bad = known_release == release, 0
+if not same_release then
+  io.stderr:write(("machine code: registers and spills are not compared: the table is of nvcc %s, this is %s\n"):format(
+    known_release, release))
+end
 print("# nvcc " .. release)
 print("file,kernel," .. table.concat(columns, ","))
 for _, key in ipairs(lists.keys(rows)) do
