@@ -1,6 +1,7 @@
 -- Block-Recurrent Transformer, Table 1: its rows of short segments with as many documents in a step
 -- as the others have. At equal tokens a step of XL:512 meets eight times the documents of a row whose
 -- segment is eight windows long (section 4.2), and the paper trains until that no longer matters.
+-- At `study` 1 hour of two cores.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 

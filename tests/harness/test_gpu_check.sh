@@ -48,6 +48,18 @@ rm "$scratch/toolkit/bin/compute-sanitizer"
 succeeds "a machine without it is told, and fails nothing" ",not installed here" check correct
 LIMIT=0 fails 1 "a call has an end" "no time left" check speed
 
+# What the card trains: a program that finds another loss there, by 0.001 of it, as a near tie may make it.
+stub "$scratch/trains" 'case "$*" in *"--device cuda"*) loss=0.999 ;; *) loss=1 ;; esac; echo "mse $loss"'
+trains() { env LONGHAUL_BIN="$scratch/trains" "$@" tests/cudasim/sim_train.sh; }
+fails 1 "a check is of one share" "0 passed, 0 failed" trains SHARES=999 SHARE=998
+trains >"$scratch/simulated"
+trains GPU_NAME="a card" >"$scratch/on_card"
+for model in memorizing 'reformer .*chunk=4' informer; do
+    succeeds "the simulator's loss has to be the processor's: $model" "in f32" grep "^$model .*in f32" "$scratch/simulated"
+    quietly 1 "a card may choose the other of two: $model" grep "^$model .*in f32" "$scratch/on_card"
+done
+succeeds "where a model does not choose it may not" "in f32" grep "^slide .*in f32" "$scratch/on_card"
+
 # On a machine for which nothing was built.
 rm -r "$tree/build"
 succeeds "it is built there" "build," check correct
