@@ -14,11 +14,12 @@ local function plain(comment)
   return table.concat(lines, "\n"):match("^%s*(.-)%s*$")
 end
 
--- The comment that ends right above position `at`; "" where there is none.
+-- The comment that ends right above position `at`; "" where there is none. Its end is looked for first: one pattern for
+-- both ends would try every pair of them.
 local function comment_above(text, at)
-  local before = text:sub(1, at - 1)
-  local first, last = before:match(".*()/%*.-%*/()%s*$")
-  return first and plain(before:sub(first + 2, last - 3)) or ""
+  local before = text:sub(1, at - 1):gsub("%s+$", "")
+  if before:sub(-2) ~= "*/" then return "" end
+  return plain(before:sub(before:match ".*()/%*" + 2, -3))
 end
 
 -- What a kernel promises: what stands above its struct; a gradient's, where nothing does, is that of
