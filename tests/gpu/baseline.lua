@@ -1,19 +1,36 @@
 -- The paper-size baseline that the scripts beside this one measure: dofile
 -- "tests/gpu/baseline.lua"(tiny). `tiny` shows that a script runs, on any machine.
 local core = require "longhaul.core"
+local cost = require "longhaul.run.cost"
 local csv = require "longhaul.run.csv"
 
 -- Transformer-XL of Hutchins et al. 2022, section 4: segment 4096 with a window of 512, a layer
--- of width 1024 with 8 heads of 128; and the block-recurrent model beside it.
-local function shape_of(tiny)
-  if tiny then return { width = 16, heads = 2, layers = 4, window = 8, segment = 16 } end
-  return { width = 1024, heads = 8, layers = 12, window = 512, segment = 4096 }
-end
+-- of width 1024 with 8 heads of 128; the block-recurrent model beside it; and GPT-2 of 124 million.
+local stack = { segment = 4096, options = "layers=12 width=1024 heads=8 window=512" }
+local tiny_stack = { segment = 16, options = "layers=4 width=16 heads=2 window=8" }
+local shapes = {
+  slide = stack, brt = stack,
+  gpt2 = { segment = 1024, options = "layers=12 width=768 heads=12 context=1024" },
+}
+local tiny_shapes = {
+  slide = tiny_stack, brt = tiny_stack,
+  gpt2 = { segment = 16, options = "layers=4 width=16 heads=2 context=16" },
+}
 
 local models = {
   ["slide"] = { "slide", "" },
   ["brt fixed:skip"] = { "brt", " recurrence=fixed:skip" },
+  ["gpt2"] = { "gpt2", "" },
 }
+
+-- What is expected of the card that is here; of another, what is of an H200.
+local function device()
+  local card = (os.getenv "GPU_NAME" or ""):lower()
+  for _, known in ipairs(cost.devices) do
+    if card:find(known.name, 1, true) then return known end
+  end
+  return cost.device "h200"
+end
 
 -- What matrix_rate.cu wrote, by name.
 local function read_rates(folder)
@@ -26,25 +43,39 @@ local function read_rates(folder)
 end
 
 return function(tiny)
-  local shape = shape_of(tiny)
-  local baseline = { shape = shape, warmup = tiny and 3 or 5, rounds = tiny and 1 or 20,
-    rates = read_rates }
+  local baseline = { warmup = tiny and 3 or 5, rounds = tiny and 1 or 20, rates = read_rates }
 
-  -- setting: model, precision, batch; steps in all, without a point of the loss curve before their
-  -- end.
-  function baseline.session(setting, steps)
-    local model = models[setting.model]
-    local options = ("layers=%d width=%d heads=%d window=%d dropout=0%s"):format(shape.layers,
-      shape.width, shape.heads, shape.window, model[2])
+  local function shape_of(setting)
+    return (tiny and tiny_shapes or shapes)[models[setting.model][1]]
+  end
+
+  function baseline.segment(setting) return shape_of(setting).segment end
+
+  -- setting: model, precision, batch and dropout (default 0); steps in all, without a point of the
+  -- loss curve before their end.
+  local function parts(setting, steps)
+    local model, shape = models[setting.model], shape_of(setting)
+    local options = ("%s dropout=%g%s"):format(shape.options, setting.dropout or 0, model[2])
     local task = ("name=generate:books documents=%d document_bytes=%d segment=%d batch=%d"):format(
       4 * setting.batch, 16 * shape.segment, shape.segment, setting.batch)
     local train = ("steps=%d warmup=1000 log_every=%d precision=%s"):format(steps, steps,
       setting.precision)
-    return core.session {
-      model = core.options("model", model[1], options),
+    return { model = core.options("model", model[1], options),
       task = core.options("task", "language_model", task),
-      train = core.options("train", "train", train), seed = 1, device = "cuda",
-    }
+      train = core.options("train", "train", train) }
+  end
+
+  function baseline.session(setting, steps)
+    local spec = parts(setting, steps)
+    spec.seed, spec.device = 1, "cuda"
+    return core.session(spec)
+  end
+
+  --- ms that a step of the setting should take (`longhaul describe MODEL --cost`), and on what.
+  function baseline.expected(setting)
+    local on = device()
+    local _, sum = cost.estimate(core.step_cost(parts(setting, 1)), on)
+    return 1000 * sum.seconds, on.name
   end
 
   --- Of a time_steps result, as PyTorch counts: with what kernels work in.

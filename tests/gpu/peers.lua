@@ -44,7 +44,7 @@ local rates, rows, good = baseline.rates(folder), {}, true
 
 local function add(setting, implementation, values, flops)
   local row = { model = setting.model, precision = setting.precision, batch = setting.batch,
-    segment = baseline.shape.segment, steps = steps, implementation = implementation,
+    segment = baseline.segment(setting), steps = steps, implementation = implementation,
     flops = 1000 * flops / values.following_step_ms }
   row.share_of_bf16 = rates.bf16 and row.flops / rates.bf16
   for name, value in pairs(values) do row[name] = row[name] or value end

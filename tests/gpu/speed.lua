@@ -1,7 +1,8 @@
 -- Training steps of the paper-size baseline on the GPU, against the rates that matrix_rate.cu
 -- found.
 --   longhaul lua tests/gpu/speed.lua FOLDER [tiny]
--- Reads FOLDER/rates.csv, writes FOLDER/speed.csv. LH_GRAPHS=0 starts kernels one by one, in the
+-- Reads FOLDER/rates.csv, writes FOLDER/speed.csv, beside each time what arithmetic expects of the
+-- card (`longhaul describe MODEL --cost`), of GPU_NAME's if that is known there. LH_GRAPHS=0 starts kernels one by one, in the
 -- first setting alone, into speed-eager.csv: the difference is what the gaps between them cost.
 -- Fails where the driver makes a graph anew for steps that repeat: it takes milliseconds. `tiny`
 -- shows that the script runs, on any machine.
@@ -18,6 +19,8 @@ local settings = {
   { model = "slide", precision = "tf32", batch = 1 },
   { model = "slide", precision = "f32", batch = 1 },
   { model = "brt fixed:skip", precision = "bf16", batch = 4 },
+  { model = "slide", precision = "bf16", batch = 4, dropout = 0.05 },
+  { model = "gpt2", precision = "bf16", batch = 16, dropout = 0.1 },
 }
 
 -- The protocol's steps, each waited for; then steps that follow each other as in a run.
@@ -37,15 +40,17 @@ for _, setting in ipairs(settings) do
   if good then
     local flops = 3 * info.flops_per_token * time.tokens_per_step
     local reached = 1000 * flops / math.min(following, time.median_ms)
+    local expected, on = baseline.expected(setting)
     rows[#rows + 1] = { model = name, precision = setting.precision, batch = setting.batch,
-      segment = baseline.shape.segment, execution = graphs and "graph" or "eager",
+      dropout = setting.dropout or 0, segment = baseline.segment(setting),
+      execution = graphs and "graph" or "eager", expected_ms = expected, expected_on = on,
       step_time_ms = time.median_ms, step_time_q1_ms = time.q1_ms, step_time_q3_ms = time.q3_ms,
       following_step_ms = following, graphs_after_warmup = time.graphs_after_warmup,
       peak_memory_bytes = baseline.memory(time), flops = reached,
       share_of_bf16 = rates.bf16 and reached / rates.bf16 or "" }
-    print(("%-16s %-5s batch %d, %s: %.2f ms alone, %.2f ms in a row, %.1f TFLOP/s%s"):format(name,
-      setting.precision, setting.batch, graphs and "graph" or "eager", time.median_ms, following,
-      reached / 1e12,
+    print(("%-16s %-5s batch %d, dropout %g, %s: %.2f ms alone, %.2f ms in a row, %.2f expected, "
+      .. "%.1f TFLOP/s%s"):format(name, setting.precision, setting.batch, setting.dropout or 0,
+      graphs and "graph" or "eager", time.median_ms, following, expected, reached / 1e12,
       rates.bf16 and (", %.1f%% of bf16"):format(100 * reached / rates.bf16) or ""))
     remade = remade + time.graphs_after_warmup
     if time.graphs_after_warmup > 0 then
@@ -57,6 +62,6 @@ for _, setting in ipairs(settings) do
 end
 core.make_folder(folder)
 csv.write(folder .. (graphs and "/speed.csv" or "/speed-eager.csv"), { "model", "precision",
-  "batch", "segment", "execution", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
+  "batch", "dropout", "segment", "execution", "expected_ms", "expected_on", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
   "following_step_ms", "graphs_after_warmup", "peak_memory_bytes", "flops", "share_of_bf16" }, rows)
 return #rows == #settings and remade == 0 and 0 or 1

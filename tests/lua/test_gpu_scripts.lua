@@ -77,6 +77,31 @@ t.test("graphs that are made anew in steps that repeat fail", function()
   t.equal(csv.read(folder .. "/speed.csv")[1].graphs_after_warmup, "3")
 end)
 
+t.test("beside a step's time stands what is expected of it", function()
+  t.equal(run("speed.lua", "tiny", sessions(loss), times(7, 0)), 0)
+  local rows = csv.read(folder .. "/speed.csv")
+  t.equal(#rows, 7)
+  for _, row in ipairs(rows) do
+    t.check(tonumber(row.expected_ms) > 0, row.model)
+    t.equal(row.expected_on, "h200")
+  end
+  t.near(tonumber(rows[6].dropout), 0.05, 1e-9)
+  t.equal(rows[7].model, "gpt2")
+  t.check(tonumber(rows[6].expected_ms) >= tonumber(rows[1].expected_ms))
+end)
+
+t.test("kernels one by one are timed in one setting, on the card that is named", function()
+  local getenv = os.getenv
+  os.getenv = function(name)
+    return ({ LH_GRAPHS = "0", GPU_NAME = "NVIDIA H100 80GB HBM3" })[name] or getenv(name)
+  end
+  t.equal(run("speed.lua", "tiny", sessions(loss), times(7, 0)), 0)
+  os.getenv = getenv
+  local rows = csv.read(folder .. "/speed-eager.csv")
+  t.equal(#rows, 1)
+  t.equal(rows[1].expected_on, "h100")
+end)
+
 -- Ours takes 20 ms where it is waited for and `ours` in a row; theirs 15 and 10.
 local function peers(ours)
   local version, train = peer.version, peer.train
@@ -103,7 +128,7 @@ t.test("peers are compared by steps in a row", function()
   t.near(tonumber(row.peak_memory_bytes), 1.5e9, 1)
 end)
 
-for _, name in ipairs { "losses", "speed", "peers-slide" } do os.remove(folder .. "/" .. name .. ".csv") end
+for _, name in ipairs { "losses", "speed", "speed-eager", "peers-slide" } do os.remove(folder .. "/" .. name .. ".csv") end
 os.remove(folder)
 
 t.finish()
