@@ -70,6 +70,17 @@ end
 
 local function loss() return 2 end
 
+t.test("the better of two products is the card's rate", function()
+  core.make_folder(folder)
+  csv.write(folder .. "/rates.csv", { "name", "result", "value" }, {
+    { name = "bf16", result = "f32", value = 6e14 }, { name = "bf16", result = "bf16", value = 7e14 },
+    { name = "f32", result = "f32", value = 5e13 } })
+  local rates = dofile "tests/gpu/baseline.lua"(true).rates(folder)
+  os.remove(folder .. "/rates.csv")
+  t.near(rates.bf16, 7e14, 1)
+  t.near(rates.f32, 5e13, 1)
+end)
+
 t.test("graphs that are made anew in steps that repeat fail", function()
   t.equal(run("speed.lua", "tiny", sessions(loss), times(7, 0)), 0)
   t.equal(run("speed.lua", "tiny", sessions(loss), times(7, 3)), 1)
