@@ -1,6 +1,6 @@
 /* Kernels with one mistake each, for tests/cudasim/races.sh: race
- * sound|barrier|warp|shuffle|product|blocks|copy|alignment. Prints a sum, so that nothing is
- * left out as unused. */
+ * sound|barrier|warp|shuffle|product|blocks|copy|early|alignment. Prints a sum, so that nothing
+ * is left out as unused. */
 #include "kernels/cuda/attention_tile.cuh"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 enum { COUNT = 64, BLOCKS = 3, NUMBERS = COUNT * BLOCKS };
 
-enum mistake { SOUND, BARRIER, WARP, SHUFFLE, PRODUCT, SHARED_PLACE, COPY, ALIGNMENT };
+enum mistake { SOUND, BARRIER, WARP, SHUFFLE, PRODUCT, SHARED_PLACE, COPY, EARLY, ALIGNMENT };
 
 /* A thread reads what another thread of its block has written. */
 __global__ void across_block(float *x, mistake wrong) {
@@ -47,7 +47,7 @@ __global__ void by_product(float *x, mistake wrong) {
     x[threadIdx.x] += (float)registers[0];
 }
 
-/* A thread reads what another has asked for. */
+/* A thread reads what another has asked for, and then what the other asks to be overwritten. */
 __global__ void by_copy(const float *from, float *x, mistake wrong) {
     LH_SHARED(float4, row, [LH_WARP]);
     const int at = (int)threadIdx.x;
@@ -55,6 +55,11 @@ __global__ void by_copy(const float *from, float *x, mistake wrong) {
     lh_await_copies();
     if (wrong != COPY) __syncthreads();
     x[at] += row[at ^ 1].x;
+    if (wrong != EARLY) __syncthreads();
+    lh_copy_later(&row[at], from, true); /* over what the other reads */
+    if (wrong == EARLY) __syncthreads();
+    lh_await_copies();
+    x[at] += row[at].x;
 }
 
 __global__ void load_four(const float *x, float *y, int first) {
@@ -79,9 +84,9 @@ __global__ void on_one_stack(float *x, int count) {
 }
 
 static mistake mistake_of(const char *name) {
-    static const char *const names[] = {"sound",   "barrier", "warp", "shuffle",
-                                        "product", "blocks",  "copy", "alignment"};
-    for (int i = 0; i < 8; ++i)
+    static const char *const names[] = {"sound",  "barrier", "warp",  "shuffle",  "product",
+                                        "blocks", "copy",    "early", "alignment"};
+    for (int i = 0; i < 9; ++i)
         if (strcmp(name, names[i]) == 0) return (mistake)i;
     return SOUND;
 }

@@ -11,7 +11,7 @@ export TSAN_OPTIONS="halt_on_error=1 exitcode=66 history_size=0 report_bugs=1" U
 alone=(setarch -R)
 
 succeeds "what is sound is no race" "cudaSuccess" "${alone[@]}" "$built/tests/cudasim/race" sound
-for mistake in barrier warp shuffle product blocks copy; do
+for mistake in barrier warp shuffle product blocks copy early; do
     fails 66 "a race is found: $mistake" "data race" "${alone[@]}" "$built/tests/cudasim/race" "$mistake"
 done
 fails 67 "a load that is not aligned is found" "misaligned address" "${alone[@]}" "$built/tests/cudasim/race" alignment

@@ -319,6 +319,24 @@ TEST(a_copy_to_shared_memory_is_there_after_its_wait_alone) {
     release(x);
 }
 
+/* A copy is asked for over what is still to be read. */
+__global__ void copy_over(const float *from, float *to) {
+    LH_SHARED(float4, row, [1]);
+    row[0] = {1, 2, 3, 4};
+    lh_copy_later(&row[0], from, true);
+    to[0] = row[0].w;
+    lh_await_copies();
+}
+
+TEST(a_copy_to_shared_memory_takes_its_place_at_once) {
+    float *x = device_floats(8), host[8] = {0};
+    CHECK_EQ_INT(cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice), cudaSuccess);
+    CHECK_EQ_INT(RUN(copy_over, 1, 1, 0, x, x + 4), cudaSuccess);
+    CHECK_EQ_INT(cudaMemcpy(host, x + 4, 4, cudaMemcpyDeviceToHost), cudaSuccess);
+    CHECK(isnan(host[0]));
+    release(x);
+}
+
 TEST(memory_runs_out_and_devices_go) {
     void *memory = nullptr;
     cudasim_set_memory(1 << 20);
