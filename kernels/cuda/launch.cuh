@@ -79,14 +79,19 @@ lh_status lh_cuda_check(cudaError_t error, const char *what, const char *file, i
 #endif
 
 /* A kernel may then be given so much dynamic shared memory: more than 48 KiB have to be asked for.
- * What it may have is never made less, since launches in graphs count on it. */
+ * What it may have is never made less, since launches in graphs count on it. Of what a
+ * multiprocessor has for caching and sharing such a kernel prefers to share all, for several blocks
+ * side by side: left to itself, the driver may choose just enough for one. */
 template <typename kernel_type>
 static inline cudaError_t lh_ask_shared(kernel_type *kernel, size_t bytes) {
     cudaFuncAttributes now;
     if (bytes == 0) return cudaSuccess;
-    const cudaError_t error = cudaFuncGetAttributes(&now, kernel);
+    cudaError_t error = cudaFuncGetAttributes(&now, kernel);
     if (error != cudaSuccess || bytes <= (size_t)now.maxDynamicSharedSizeBytes) return error;
-    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error != cudaSuccess) return error;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                cudaSharedmemCarveoutMaxShared);
 }
 
 /* Whether a block of the current GPU may have so much: 99 KiB all from 8.0 on have, which need not

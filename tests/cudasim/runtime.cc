@@ -13,7 +13,7 @@ bool launch_unchecked;
 char last_launch[128];
 int device_count = 1, current_device;
 long launches;
-std::map<const void *, int> allowed_shared;
+std::map<const void *, cudaFuncAttributes> attributes_set;
 bool asked_for_shared; /* how much a block of this card may have */
 
 void record(cudaError_t error, const char *format, va_list arguments) {
@@ -24,9 +24,10 @@ void record(cudaError_t error, const char *format, va_list arguments) {
 
 } // namespace
 
-int cudasim_allowed_shared(const void *kernel) {
-    const auto allowed = allowed_shared.find(kernel);
-    return allowed == allowed_shared.end() ? (int)STATIC_SHARED : allowed->second;
+cudaFuncAttributes cudasim_attributes(const void *kernel) {
+    const auto set = attributes_set.find(kernel);
+    if (set != attributes_set.end()) return set->second;
+    return {STATIC_SHARED, cudaSharedmemCarveoutDefault};
 }
 
 namespace {
@@ -34,7 +35,7 @@ namespace {
 /* What is wrong with the sizes of a launch, or NULL. */
 const char *beyond_limits(const cudasim_call &call) {
     const dim3 g = call.grid, b = call.block;
-    const size_t most = (size_t)cudasim_allowed_shared(call.kernel);
+    const size_t most = (size_t)cudasim_attributes(call.kernel).maxDynamicSharedSizeBytes;
     if (g.x == 0 || g.y == 0 || g.z == 0) return "an empty grid";
     if (b.x == 0 || b.y == 0 || b.z == 0) return "an empty block";
     if (g.x > INT32_MAX || g.y > UINT16_MAX || g.z > UINT16_MAX) return "too large a grid";
@@ -198,9 +199,19 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
     return cudaSuccess;
 }
 
-cudaError_t cudasim_allow_shared(const void *kernel, cudaFuncAttribute, int value) {
-    if (value < 0 || value > (asked_for_shared ? MOST_SHARED : LEAST_SHARED))
-        return cudaErrorInvalidValue;
-    allowed_shared[kernel] = value;
+static bool may_be(cudaFuncAttribute attribute, int value) {
+    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
+        return value >= cudaSharedmemCarveoutDefault && value <= cudaSharedmemCarveoutMaxShared;
+    return value >= 0 && value <= (asked_for_shared ? MOST_SHARED : LEAST_SHARED);
+}
+
+cudaError_t cudasim_set_attribute(const void *kernel, cudaFuncAttribute attribute, int value) {
+    if (!may_be(attribute, value)) return cudaErrorInvalidValue;
+    cudaFuncAttributes &now =
+        attributes_set.emplace(kernel, cudasim_attributes(kernel)).first->second;
+    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
+        now.preferredShmemCarveout = value;
+    else
+        now.maxDynamicSharedSizeBytes = value;
     return cudaSuccess;
 }

@@ -102,6 +102,10 @@ static lh_status launch_with(const lh_launch *launch, float *x, unsigned bytes) 
     return LH_LAUNCH(use_shared, 1, 32, bytes, launch, x);
 }
 
+static cudaFuncAttributes attributes_of_use_shared(void) {
+    return cudasim_attributes(reinterpret_cast<const void *>(use_shared));
+}
+
 /* A launch that a graph holds may need what a later one does not. */
 TEST(shared_memory_that_was_asked_for_stays) {
     lh_device *device = open_device();
@@ -109,10 +113,13 @@ TEST(shared_memory_that_was_asked_for_stays) {
     void *memory = nullptr;
     launch.stream = device->stream;
     CHECK_EQ_INT(device->allocate(device, 32 * sizeof(float), &memory), LH_OK);
+    CHECK_EQ_INT(launch_with(&launch, (float *)memory, 49152), LH_OK);
+    CHECK_EQ_INT(attributes_of_use_shared().preferredShmemCarveout, cudaSharedmemCarveoutDefault);
     CHECK_EQ_INT(launch_with(&launch, (float *)memory, 65536), LH_OK);
     CHECK_EQ_INT(launch_with(&launch, (float *)memory, 1024), LH_OK);
     CHECK_EQ_INT(launch_with(&launch, (float *)memory, 60000), LH_OK);
-    CHECK_EQ_INT(cudasim_allowed_shared(reinterpret_cast<const void *>(use_shared)), 65536);
+    CHECK_EQ_INT(attributes_of_use_shared().maxDynamicSharedSizeBytes, 65536);
+    CHECK_EQ_INT(attributes_of_use_shared().preferredShmemCarveout, cudaSharedmemCarveoutMaxShared);
     CHECK_EQ_INT(device->synchronize(device), LH_OK);
     device->release(device, memory);
     lh_device_close(device);

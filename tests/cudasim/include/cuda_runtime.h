@@ -32,7 +32,12 @@ enum cudaMemcpyKind {
     cudaMemcpyDeviceToDevice = 3
 };
 
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
+
+enum cudaSharedCarveout { cudaSharedmemCarveoutDefault = -1, cudaSharedmemCarveoutMaxShared = 100 };
 
 enum cudaDeviceAttr {
     cudaDevAttrMultiProcessorCount = 16,
@@ -115,24 +120,24 @@ const char *cudaGetErrorName(cudaError_t error);
 /* After a kernel that was stopped: what it did, and where. */
 const char *cudaGetErrorString(cudaError_t error);
 
-cudaError_t cudasim_allow_shared(const void *kernel, cudaFuncAttribute attribute, int value);
+cudaError_t cudasim_set_attribute(const void *kernel, cudaFuncAttribute attribute, int value);
 
 template <typename kernel>
 CUDASIM_CHECKED cudaError_t cudaFuncSetAttribute(kernel *function, cudaFuncAttribute attribute,
                                                  int value) {
-    return cudasim_allow_shared(reinterpret_cast<const void *>(function), attribute, value);
+    return cudasim_set_attribute(reinterpret_cast<const void *>(function), attribute, value);
 }
 
 typedef struct cudaFuncAttributes {
-    int maxDynamicSharedSizeBytes;
+    int maxDynamicSharedSizeBytes, preferredShmemCarveout;
 } cudaFuncAttributes;
 
-int cudasim_allowed_shared(const void *kernel);
+cudaFuncAttributes cudasim_attributes(const void *kernel);
 
 template <typename kernel>
 CUDASIM_CHECKED cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
                                                   kernel *function) {
-    *attributes = {cudasim_allowed_shared(reinterpret_cast<const void *>(function))};
+    *attributes = cudasim_attributes(reinterpret_cast<const void *>(function));
     return cudaSuccess;
 }
 
