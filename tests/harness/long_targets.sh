@@ -49,7 +49,7 @@ runs conformance " 0 failed" BACKEND=cpu KERNEL=copy
 runs conformance " 0 failed" BACKEND=cudasim KERNEL=copy
 refuses conformance "there are cpu, cudasim and cuda" BACKEND=gpu
 runs test " 0 failed"
-runs test-long " 0 failed"
+runs test-long "tests/cudasim/races.sh build/sim-thread planted"
 runs test-double " 0 failed"
 runs test-sanitize " 0 failed"
 runs test-faults "1 passed, 0 failed"
@@ -65,7 +65,7 @@ if command -v dpkg-shlibdeps >/dev/null; then
 fi
 runs lint "lint: clean"
 if command -v nvcc >/dev/null; then
-    runs cuda "LINK"
+    runs cuda "LINK" CUOBJDUMP="$(command -v cuobjdump || echo no)"
 else
     refuses cuda "install the CUDA toolkit"
 fi
