@@ -173,6 +173,7 @@ correct() {
 speed() {
     part rates 30 bash -c rates
     part steps 90 "$program" lua tests/gpu/speed.lua "$folder"
+    part steps-passes 25 env LH_EPILOGUES=0 "$program" lua tests/gpu/speed.lua "$folder"
     part steps-eager 25 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
     part peer 150 env PYTHON="env -u LD_LIBRARY_PATH ${PYTHON:-python3}" \
         "$program" lua tests/gpu/peers.lua "$folder" "${PEER:-slide}"

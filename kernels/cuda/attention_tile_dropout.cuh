@@ -66,6 +66,7 @@ static inline size_t lh_take_kept_table(const lh_attention_spec *spec, char **at
     return lh_take(at, spec->heads * spec->dropout_period * table->words, &table->word);
 }
 
+/* Fills it, before the kernels that read it. */
 static inline lh_status lh_draw_kept_table(const lh_launch *launch, const lh_attention_spec *from,
                                            const lh_kept_table &table) {
     const lh_attention_spec spec = *from;

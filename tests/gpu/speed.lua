@@ -2,8 +2,10 @@
 -- found.
 --   longhaul lua tests/gpu/speed.lua FOLDER [tiny]
 -- Reads FOLDER/rates.csv, writes FOLDER/speed.csv, beside each time what arithmetic expects of the
--- card (`longhaul describe MODEL --cost`), of GPU_NAME's if that is known there. LH_GRAPHS=0 starts kernels one by one, in the
--- first setting alone, into speed-eager.csv: the difference is what the gaps between them cost.
+-- card (`longhaul describe MODEL --cost`), of GPU_NAME's if that is known there. LH_GRAPHS=0 starts
+-- kernels one by one, in the first setting alone, into speed-eager.csv: the difference is what the
+-- gaps between them cost. LH_EPILOGUES=0 has biases, activations and residuals in passes of their
+-- own, where they are most, into speed-passes.csv.
 -- Fails where the driver makes a graph anew for steps that repeat: it takes milliseconds. `tiny`
 -- shows that the script runs, on any machine.
 local core = require "longhaul.core"
@@ -32,8 +34,12 @@ local function measure(setting)
 end
 
 local rates = baseline.rates(folder)
-local rows, graphs, remade = {}, os.getenv "LH_GRAPHS" ~= "0", 0
-if not graphs then settings = { settings[1] } end
+local rows, execution, remade = {}, "graph", 0
+if os.getenv "LH_GRAPHS" == "0" then
+  settings, execution = { settings[1] }, "eager"
+elseif os.getenv "LH_EPILOGUES" == "0" then
+  settings, execution = { settings[1], settings[#settings] }, "passes"
+end
 for _, setting in ipairs(settings) do
   local good, time, following, info = pcall(measure, setting)
   local name = setting.model
@@ -43,14 +49,14 @@ for _, setting in ipairs(settings) do
     local expected, on = baseline.expected(setting)
     rows[#rows + 1] = { model = name, precision = setting.precision, batch = setting.batch,
       dropout = setting.dropout or 0, segment = baseline.segment(setting),
-      execution = graphs and "graph" or "eager", expected_ms = expected, expected_on = on,
+      execution = execution, expected_ms = expected, expected_on = on,
       step_time_ms = time.median_ms, step_time_q1_ms = time.q1_ms, step_time_q3_ms = time.q3_ms,
       following_step_ms = following, graphs_after_warmup = time.graphs_after_warmup,
       peak_memory_bytes = baseline.memory(time), flops = reached,
       share_of_bf16 = rates.bf16 and reached / rates.bf16 or "" }
     print(("%-16s %-5s batch %d, dropout %g, %s: %.2f ms alone, %.2f ms in a row, %.2f expected, "
       .. "%.1f TFLOP/s%s"):format(name, setting.precision, setting.batch, setting.dropout or 0,
-      graphs and "graph" or "eager", time.median_ms, following, expected, reached / 1e12,
+      execution, time.median_ms, following, expected, reached / 1e12,
       rates.bf16 and (", %.1f%% of bf16"):format(100 * reached / rates.bf16) or ""))
     remade = remade + time.graphs_after_warmup
     if time.graphs_after_warmup > 0 then
@@ -61,7 +67,8 @@ for _, setting in ipairs(settings) do
   end
 end
 core.make_folder(folder)
-csv.write(folder .. (graphs and "/speed.csv" or "/speed-eager.csv"), { "model", "precision",
-  "batch", "dropout", "segment", "execution", "expected_ms", "expected_on", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
+local file = execution == "graph" and "/speed.csv" or ("/speed-%s.csv"):format(execution)
+csv.write(folder .. file, { "model", "precision", "batch", "dropout", "segment", "execution",
+  "expected_ms", "expected_on", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
   "following_step_ms", "graphs_after_warmup", "peak_memory_bytes", "flops", "share_of_bf16" }, rows)
 return #rows == #settings and remade == 0 and 0 or 1

@@ -49,6 +49,7 @@ succeeds "a machine without it is told, and fails nothing" ",not installed here"
 LIMIT=0 fails 1 "a call has an end" "no time left" check speed
 
 # What the card trains: a program that finds another loss there, by 0.001 of it, as a near tie may make it.
+# shellcheck disable=SC2016  # of the stub, again
 stub "$scratch/trains" 'case "$*" in *"--device cuda"*) loss=0.999 ;; *) loss=1 ;; esac; echo "mse $loss"'
 trains() { env LONGHAUL_BIN="$scratch/trains" "$@" tests/cudasim/sim_train.sh; }
 fails 1 "a check is of one share" "0 passed, 0 failed" trains SHARES=999 SHARE=998

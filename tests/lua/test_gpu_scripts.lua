@@ -101,16 +101,27 @@ t.test("beside a step's time stands what is expected of it", function()
   t.check(tonumber(rows[6].expected_ms) >= tonumber(rows[1].expected_ms))
 end)
 
-t.test("kernels one by one are timed in one setting, on the card that is named", function()
+-- The rows of a script that runs in such an environment.
+local function rows_with(environment, file)
   local getenv = os.getenv
-  os.getenv = function(name)
-    return ({ LH_GRAPHS = "0", GPU_NAME = "NVIDIA H100 80GB HBM3" })[name] or getenv(name)
-  end
+  os.getenv = function(name) return environment[name] or getenv(name) end
   t.equal(run("speed.lua", "tiny", sessions(loss), times(7, 0)), 0)
   os.getenv = getenv
-  local rows = csv.read(folder .. "/speed-eager.csv")
+  return csv.read(folder .. file)
+end
+
+t.test("kernels one by one are timed in one setting, on the card that is named", function()
+  local rows = rows_with({ LH_GRAPHS = "0", GPU_NAME = "NVIDIA H100 80GB HBM3" }, "/speed-eager.csv")
   t.equal(#rows, 1)
+  t.equal(rows[1].execution, "eager")
   t.equal(rows[1].expected_on, "h100")
+end)
+
+t.test("passes in place of epilogues are timed with and without biases", function()
+  local rows = rows_with({ LH_EPILOGUES = "0" }, "/speed-passes.csv")
+  t.equal(#rows, 2)
+  t.equal(rows[1].execution, "passes")
+  t.equal(rows[2].model, "gpt2")
 end)
 
 -- Ours takes 20 ms where it is waited for and `ours` in a row; theirs 15 and 10.
@@ -139,7 +150,9 @@ t.test("peers are compared by steps in a row", function()
   t.near(tonumber(row.peak_memory_bytes), 1.5e9, 1)
 end)
 
-for _, name in ipairs { "losses", "speed", "speed-eager", "peers-slide" } do os.remove(folder .. "/" .. name .. ".csv") end
+for _, name in ipairs { "losses", "speed", "speed-eager", "speed-passes", "peers-slide" } do
+  os.remove(folder .. "/" .. name .. ".csv")
+end
 os.remove(folder)
 
 t.finish()
