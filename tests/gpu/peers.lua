@@ -1,11 +1,11 @@
 -- Training steps of the paper-size baseline beside PyTorch's on the same card, from the same
 -- weights and batches.
---   longhaul lua tests/gpu/peers.lua FOLDER [slide|brt|tiny]
+--   longhaul lua tests/gpu/peers.lua FOLDER [slide|brt|gpt2|tiny]
 -- Reads FOLDER/rates.csv, writes FOLDER/peers-NAME.csv; fails where longhaul is slower in steps that
 -- follow each other, as in a run: a step that is waited for hides nothing of the host's time here,
 -- where it is captured whole, and most of it there, where kernels start one by one. PYTHON names
 -- an interpreter that has PyTorch. `tiny` shows that the script runs, with PyTorch on the processor;
--- without a name both models are measured.
+-- without a name all models are measured.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local peer = require "longhaul.bench.peer"
@@ -17,8 +17,9 @@ local wanted = not tiny and name or ""
 
 local baseline = dofile "tests/gpu/baseline.lua"(tiny)
 local settings = {
-  { model = "slide", precision = "bf16", batch = 4 },
-  { model = "brt fixed:skip", precision = "bf16", batch = 4 },
+  { model = "slide", precision = "bf16", batch = 4, script = "block_stack.py" },
+  { model = "brt fixed:skip", precision = "bf16", batch = 4, script = "block_stack.py" },
+  { model = "gpt2", precision = "bf16", batch = 16, script = "gpt2_steps.py" },
 }
 -- A warm-up, steps waited for one by one, steps in a row, and on a processor one for its memory.
 local steps = baseline.warmup + 2 * baseline.rounds + 1
@@ -37,7 +38,8 @@ end
 
 local function theirs(setting)
   local session <close> = baseline.session(setting, steps)
-  return peer.train(session, steps, "block_stack.py", arguments)
+  local attention = setting.script == "block_stack.py" and " --attention best" or ""
+  return peer.train(session, steps, setting.script, arguments .. attention)
 end
 
 local rates, rows, good = baseline.rates(folder), {}, true

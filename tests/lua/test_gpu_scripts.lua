@@ -104,9 +104,9 @@ end)
 -- The rows of a script that runs in such an environment.
 local function rows_with(environment, file)
   local getenv = os.getenv
-  os.getenv = function(name) return environment[name] or getenv(name) end
+  rawset(os, "getenv", function(name) return environment[name] or getenv(name) end)
   t.equal(run("speed.lua", "tiny", sessions(loss), times(7, 0)), 0)
-  os.getenv = getenv
+  rawset(os, "getenv", getenv)
   return csv.read(folder .. file)
 end
 
@@ -125,16 +125,16 @@ t.test("passes in place of epilogues are timed with and without biases", functio
 end)
 
 -- Ours takes 20 ms where it is waited for and `ours` in a row; theirs 15 and 10.
-local function peers(ours)
+local function peers(ours, name)
   local version, train = peer.version, peer.train
   local asked
   peer.version = function() return "9.9" end
-  peer.train = function(_, steps, _, arguments)
-    asked = ("%d steps, %s"):format(steps, arguments)
+  peer.train = function(_, steps, script, arguments)
+    asked = ("%s: %d steps, %s"):format(script, steps, arguments)
     return { step_time_ms = 15, step_time_q1_ms = 15, step_time_q3_ms = 15, following_step_ms = 10,
       peak_memory_bytes = 1e9, loss_bits = 2, torch = "9.9" }
   end
-  local code = run("peers.lua", "slide", sessions(loss, ours / 1000), times(20, 0))
+  local code = run("peers.lua", name or "slide", sessions(loss, ours / 1000), times(20, 0))
   peer.version, peer.train = version, train
   return code, asked
 end
@@ -143,14 +143,21 @@ t.test("peers are compared by steps in a row", function()
   t.equal(peers(9), 0)
   local code, asked = peers(11)
   t.equal(code, 1)
-  t.equal(asked, "46 steps, --warmup 5 --following 20 --precision bf16 --device cuda")
+  t.equal(asked, "block_stack.py: 46 steps, --warmup 5 --following 20 --precision bf16 --device cuda --attention best")
   local row = csv.read(folder .. "/peers-slide.csv")[1]
   t.near(tonumber(row.following_step_ms), 11, 1e-9)
   t.equal(row.step_time_ms, "20")
   t.near(tonumber(row.peak_memory_bytes), 1.5e9, 1)
 end)
 
-for _, name in ipairs { "losses", "speed", "speed-eager", "speed-passes", "peers-slide" } do
+t.test("GPT-2 has a peer of its own", function()
+  local code, asked = peers(9, "gpt2")
+  t.equal(code, 0)
+  t.equal(asked, "gpt2_steps.py: 46 steps, --warmup 5 --following 20 --precision bf16 --device cuda")
+  t.equal(csv.read(folder .. "/peers-gpt2.csv")[1].segment, "1024")
+end)
+
+for _, name in ipairs { "losses", "speed", "speed-eager", "speed-passes", "peers-slide", "peers-gpt2" } do
   os.remove(folder .. "/" .. name .. ".csv")
 end
 os.remove(folder)

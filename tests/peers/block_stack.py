@@ -2,16 +2,21 @@
 `longhaul export` wrote (options, first weights, batches) and prints "name,value" lines: step time and its quartiles,
 peak memory, the loss of every step.
 
-    python3 tests/peers/block_stack.py FOLDER [--device cuda --precision bf16]
+    python3 tests/peers/block_stack.py FOLDER [--device cuda --precision bf16 --attention best]
 
 Written from the paper (Hutchins et al. 2022) and best practice, not from longhaul: whole segments in parallel, fused
-attention over blocks of keys, torch.compile for each kind of layer and for the optimizer; in bf16 all activations, with
-master weights, states, the norms' sums and the loss in f32.
+attention, torch.compile for each kind of layer and for the optimizer; in bf16 all activations, with master weights,
+states, the norms' sums and the loss in f32. The window's attention is PyTorch's, over blocks of keys with their biases
+as a mask (sdpa), or FlexAttention over the whole segment, which leaves out the tiles of keys that no query sees (flex);
+best is the faster of the two on the device, as a first layer's passes there show.
 """
 import math
+import sys
+import time
 
 import torch
 import torch.nn.functional as F
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.utils._pytree import tree_leaves
 
 import common
@@ -27,19 +32,23 @@ def unit(x):
 
 
 class BlockStack:
-    def __init__(self, options, device, compute, eager):
-        self.o, self.compute = options, compute
+    def __init__(self, options, device, compute, eager, attention="sdpa"):
+        self.o, self.device, self.compute, self.eager = options, device, compute, eager
+        self.attend_window = {"sdpa": self.attend_in_blocks, "flex": self.attend_whole}[attention]
         self.window, self.heads = options["window"], options["heads"]
         self.head_width = options["head_width"] or options["width"] // self.heads
         chosen = options.get("recurrent_layers", []) if options.get("recurrence", "none") != "none" else []
         self.recurrent = {options["layers"] + l if l < 0 else l - 1 for l in chosen}
         # A query of a block and the keys of its block and the one before.
         distance = torch.arange(self.window, 2 * self.window)[:, None] - torch.arange(2 * self.window)
-        nearest = 0 if options["see_self"] else 1
-        self.hidden = ((distance < nearest) | (distance >= nearest + self.window)).to(device)
+        self.nearest = 0 if options["see_self"] else 1
+        self.hidden = ((distance < self.nearest) | (distance >= self.nearest + self.window)).to(device)
         buckets = torch.tensor([bucket(max(0, d)) for d in range(-self.window, 2 * self.window)])
         # [window * 2 window][bucket]: reading and differentiating the bias are then products.
         self.one_hot = F.one_hot(buckets[distance + self.window].flatten(), BUCKETS).to(device, compute)
+        # The same by distance alone, from 0 to the window.
+        self.one_hot_distance = F.one_hot(buckets[self.window:2 * self.window + 1], BUCKETS).to(device, compute)
+        self.block_masks = {}
         # One graph for all plain layers, one for recurrent ones: they differ in their parameters only.
         parts = self.layer, self.head_loss
         self.run_layer, self.run_head = parts if eager else map(torch.compile, parts)
@@ -71,14 +80,18 @@ class BlockStack:
 
     # ---- the vertical direction: sliding window, section 3.1 ----
 
+    def biases(self, p, one_hot):
+        """[heads][...]: the position bias of what the rows of `one_hot` stand for."""
+        table = p["attention.position_bias"]
+        if self.o["normalize"]:
+            table = table * p["attention.scale"][:, None]
+        return table.to(self.compute) @ one_hot.t()
+
     def mask(self, p):
         """[1][heads][window][2 window]: position bias, -inf where a query does not look."""
         if not self.o["position_bias"]:
             return torch.zeros_like(self.hidden, dtype=self.compute).masked_fill(self.hidden, -math.inf)[None, None]
-        table = p["attention.position_bias"]
-        if self.o["normalize"]:
-            table = table * p["attention.scale"][:, None]
-        values = (table.to(self.compute) @ self.one_hot.t()).view(1, self.heads, *self.hidden.shape)
+        values = self.biases(p, self.one_hot).view(1, self.heads, *self.hidden.shape)
         return values.masked_fill(self.hidden, -math.inf)
 
     def in_blocks(self, both):
@@ -86,10 +99,46 @@ class BlockStack:
         blocks = both.unflatten(1, (-1, self.window))
         return torch.cat([blocks[:, :-1], blocks[:, 1:]], 2).flatten(0, 1)
 
-    def attend_window(self, p, u, k, v):
+    def attend_in_blocks(self, p, u, k, v):
         q = self.query(p, u, "attention.query", "attention.scale")
         out = self.attend(q.reshape(-1, self.window, *q.shape[2:]), self.in_blocks(k), self.in_blocks(v), self.mask(p))
         return out.reshape(u.shape[0], u.shape[1], -1)
+
+    def prepare(self, length):
+        """What FlexAttention wants to know before a layer is compiled: which tiles of keys are seen at all."""
+        def seen(row, head, i, j):
+            distance = self.window + i - j
+            return (distance >= self.nearest) & (distance < self.nearest + self.window)
+
+        if length not in self.block_masks:
+            self.block_masks[length] = create_block_mask(seen, None, None, length, self.window + length, self.device)
+
+    def attend_whole(self, p, u, k, v):
+        q, k, v = (x.transpose(1, 2) for x in (self.query(p, u, "attention.query", "attention.scale"), k, v))
+        biased = None
+        if self.o["position_bias"]:
+            bias = self.biases(p, self.one_hot_distance)
+
+            def biased(score, row, head, i, j):
+                return score + bias[head, (self.window + i - j).clamp(0, self.window)]
+        out = flex_attention(q, k, v, score_mod=biased, block_mask=self.block_masks[u.shape[1]], scale=1.0)
+        return out.transpose(1, 2).flatten(2)
+
+    def seconds_of_window(self, params, rows, length):
+        """Of the attention of a first layer, both ways, on random numbers."""
+        own = common.by_layer(params, self.o["layers"])[0]
+        u = torch.randn(rows, length, self.o["width"], device=self.device).to(self.compute).requires_grad_()
+        k, v = (torch.randn(rows, self.window + length, self.heads, self.head_width, device=self.device)
+                .to(self.compute).requires_grad_() for _ in range(2))
+        attend = self.attend_window if self.eager else torch.compile(self.attend_window)
+        self.prepare(length)
+        for index in range(8):
+            if index == 3:
+                common.synchronize(self.device)
+                start = time.perf_counter()
+            torch.autograd.grad(attend(own, u, k, v).sum(), (u, k, v))
+        common.synchronize(self.device)
+        return time.perf_counter() - start
 
     # ---- the horizontal direction, sections 3.2 to 3.6 ----
 
@@ -145,6 +194,8 @@ class BlockStack:
 
     def loss(self, tokens, target, loss_weights, starts, caches, states):
         """The loss, and what the next segment gets. A row that starts a document forgets what it carried."""
+        if self.attend_window == self.attend_whole:
+            self.prepare(tokens.shape[1])
         kept, starting = (1 - starts).to(self.compute)[:, None, None, None], starts.bool()[:, None, None]
         x = F.embedding(tokens, self.params["embedding.weight"]).to(self.compute)
         next_caches, next_states = [], {}
@@ -157,15 +208,34 @@ class BlockStack:
         return self.run_head(self.params, x, target, loss_weights), next_caches, next_states
 
 
+def choose(asked, build, params, run, device):
+    """The model with the attention that was asked for; of best the one that is faster, or works at all: FlexAttention has
+    kernels for some devices only, and on a processor no backward pass."""
+    if asked != "best":
+        return build(asked)
+    if device == "cpu":
+        return build("sdpa")
+    seconds = {}
+    for attention in ("sdpa", "flex"):
+        try:
+            seconds[attention] = build(attention).seconds_of_window(params, *run.tokens.shape[1:3])
+        except RuntimeError as error:
+            print(f"{attention} does not work here: {error}", file=sys.stderr)
+    return build(min(seconds, key=seconds.get))
+
+
 def main():
     parser = common.arguments(__doc__.splitlines()[0])
+    parser.add_argument("--attention", choices=("sdpa", "flex", "best"), default="sdpa", help="of the window")
     options = parser.parse_args()
     common.settle(options)
     run, device = common.Run(options.folder), options.device
     master = torch.float64 if options.precision == "f64" else torch.float32
     compute = torch.bfloat16 if options.precision == "bf16" else master
     params = {name: value.to(device, master).requires_grad_() for name, value in run.weights.items()}
-    model = BlockStack(block_stack_options(run), device, compute, options.eager)
+    shape = block_stack_options(run)
+    model = choose(options.attention, lambda attention: BlockStack(shape, device, compute, options.eager, attention),
+                   params, run, device)
     update = make_optimizer(run.train, list(params.values()), options.eager)
     carried = model.begin(params, run.tokens.shape[1])
 
@@ -177,4 +247,5 @@ def main():
     common.train(common.make_step(run, params, update, loss_of), run, options, lambda: [*params.values(), *update.kept, *tree_leaves(carried)])
 
 
-main()
+if __name__ == "__main__":
+    main()
