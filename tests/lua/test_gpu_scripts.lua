@@ -143,7 +143,8 @@ t.test("peers are compared by steps in a row", function()
   t.equal(peers(9), 0)
   local code, asked = peers(11)
   t.equal(code, 1)
-  t.equal(asked, "block_stack.py: 46 steps, --warmup 5 --following 20 --precision bf16 --device cuda --attention best")
+  t.equal(asked, "block_stack.py: 46 steps, --warmup 5 --following 20 --precision bf16 --device cuda "
+    .. "--attention best")
   local row = csv.read(folder .. "/peers-slide.csv")[1]
   t.near(tonumber(row.following_step_ms), 11, 1e-9)
   t.equal(row.step_time_ms, "20")
