@@ -95,6 +95,7 @@ int main(int count, char **words) {
     }
     lua_setglobal(lua, "arg");
     int bad = luaL_loadfile(lua, words[1]);
+    if (!bad && !lua_checkstack(lua, count)) return fputs("lua5.4: too many arguments\n", stderr), 1;
     for (int i = 2; i < count && !bad; ++i)
         lua_pushstring(lua, words[i]);
     if (!bad) bad = lua_pcall(lua, count - 2, 0, 0);
