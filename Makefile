@@ -243,6 +243,7 @@ endef
 $(foreach isa,$(CPU_ISAS),$(eval $(call isa_rule,$(isa))))
 
 $(B)/harness/run/nccl.o: cppflags += -isystem $(cuda_home)/include
+$(B)/tests/harness/run/test_nccl.o: cppflags += -Itests/nccl# in place of NCCL and CUDA
 
 # Who we are and where we are installed: only one file hears of it, so only it is rebuilt.
 $(B)/harness/run/version.o: $(B)/version.h

@@ -2,12 +2,6 @@
 -- is named somewhere under tests/ by a .c file that is no fuzzer's.
 local tree = dofile "tests/lint/tree.lua"
 
--- NCCL needs several GPUs, each with a process of its own: what calls these is tested through
--- train/communicator.h over MPI (tests/harness/test_ranks.sh). The list may only shrink.
-local untested = "lh_nccl_close lh_nccl_open lh_nccl_poll lh_nccl_start"
-local excused = {}
-for name in untested:gmatch "%S+" do excused[name] = true end
-
 -- The prototypes of a header: a name before a parenthesis at the margin, not of a typedef or a
 -- macro.
 local function functions_of(path)
@@ -31,12 +25,8 @@ end
 
 for _, path in ipairs(tree.files("h", "harness/engine harness/run")) do
   for _, declared in ipairs(functions_of(path)) do
-    local name = declared.name
-    if not named[name] and not excused[name] then
-      tree.offence(path, declared.line, "%s is named in no test", name)
-    elseif named[name] and excused[name] then
-      tree.offence(path, declared.line,
-        "%s is named in a test: take it from the list of tests/lint/tested.lua", name)
+    if not named[declared.name] then
+      tree.offence(path, declared.line, "%s is named in no test", declared.name)
     end
   end
 end

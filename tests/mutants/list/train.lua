@@ -62,6 +62,13 @@ return {
     { "starts[r] = 1;", "starts[r] = 0;", "windows of a series go on from each other" },
   },
   {
+    file = "harness/run/nccl.c", tests = "tests/harness/run/test_nccl.c",
+    { "config.blocking = 0;", "config.blocking = 1;", "who meets a lost rank waits for ever" },
+    { "    LH_TRY(check(state));\n", "", "a rank that was lost during a sum is not seen" },
+    { "if (nccl->communicator != NULL) (void)ncclCommAbort(nccl->communicator);", "",
+      "the sums of a lost rank keep their stream for ever" },
+  },
+  {
     file = "harness/train/train_step.c", tests = "tests/harness/train/test_session.c",
     { "(uint64_t)drawn);", "(uint64_t)(session->record.step > 1));", "the same dropout masks at every step" },
     { "lh_params_clear_gradients(session->model->params);", "", "gradients of all steps add up",
