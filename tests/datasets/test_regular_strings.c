@@ -68,7 +68,7 @@ static bool alternates(const uint8_t *s, int64_t length, int first) {
 /* The n of D_n, by its name. */
 static int64_t depth_of(lh_regular_language language) {
     const char *name = lh_regular_language_names[language];
-    return name[0] == 'd' ? atoi(name + 1) : 0;
+    return name[0] == 'd' ? (int)strtol(name + 1, NULL, 10) : 0;
 }
 
 static bool is_member(lh_regular_language language, const uint8_t *s, int64_t length) {
@@ -249,7 +249,7 @@ TEST(all_of_a_family_are_there) {
     for (int l = 0; l < LH_REGULAR_LANGUAGES; ++l) {
         const char *name = lh_regular_language_names[l];
         depths |= (int64_t)1 << depth_of((lh_regular_language)l);
-        if (strncmp(name, "tomita", 6) == 0) grammars |= (int64_t)1 << atoi(name + 6);
+        if (strncmp(name, "tomita", 6) == 0) grammars |= (int64_t)1 << strtol(name + 6, NULL, 10);
     }
     CHECK_EQ_INT(depths, (1 << 13) - 1); /* depth 0: the other languages */
     CHECK_EQ_INT(grammars, 0xfe);
