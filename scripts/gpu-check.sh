@@ -8,10 +8,10 @@
 #                                           processor's in every precision, side by side; then steps under
 #                                           compute-sanitizer: accesses to memory, and use of barriers
 #   scripts/gpu-check.sh speed [FOLDER]     at once after it: the card's own matrix rates, the paper-size baseline's
-#                                           step with graphs and, of one setting, without, and one peer: PEER=slide,
-#                                           brt or gpt2, in PyTorch where python3, or what PYTHON names, has it; then,
-#                                           in what time is left, races of captured steps, and kernels under
-#                                           compute-sanitizer
+#                                           step with graphs and, of one setting, without, with passes in place of
+#                                           epilogues, and one peer: PEER=slide, brt or gpt2, in PyTorch where python3,
+#                                           or what PYTHON names, has it; then, in what time is left, races of
+#                                           captured steps, and kernels under compute-sanitizer
 #
 # Each of the last two takes LIMIT seconds at most, 330 unless told, and builds on the spot only where build/gpu does
 # not run. FOLDER is $OUT, else results/gpu, and gets eight files at most: summary.csv with a line for each part as

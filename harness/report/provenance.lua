@@ -1,6 +1,7 @@
 -- What stands beside every shown number: the data that were read, scale, seeds, machine and source.
 -- `runs` are the rows of runs.csv behind a table or a chart.
 local csv = require "longhaul.run.csv"
+local stand_in = require "longhaul.run.stand_in"
 local summary = require "longhaul.report.summary"
 
 local provenance = {}
@@ -91,18 +92,13 @@ function provenance.sentence(runs)
     code ~= "" and code or "unknown", changed(groups), summary.days(runs))
 end
 
--- What the embedded generator made of data that are told so; nil where it did not make them.
-local function generated(data)
-  return data:match "^embedded generator %((.-)%)$" or data:match "^(.-) %(embedded generator%)$"
-end
-
 --- Whether the embedded generator made the data that a run read.
-function provenance.is_generated(run) return generated(run.data or "") ~= nil end
+function provenance.is_generated(run) return stand_in.generated(run.data or "") ~= nil end
 
 --- What a title calls the data of runs on `dataset`: its name or, where the embedded generator made
 --- them, that.
 function provenance.dataset(runs, dataset)
-  local kind = generated(summary.different(runs, "data", 1))
+  local kind = stand_in.generated(summary.different(runs, "data", 1))
   if not kind then return dataset end
   return (kind == dataset or dataset == "generate:" .. kind) and "generated " .. kind
     or ("generated %s, as %s"):format(kind, dataset)

@@ -3,6 +3,7 @@
 -- it becomes a corpus that lh.data.series finds by its name.
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
+local lists = require "longhaul.run.lists"
 
 local series_import = {}
 
@@ -106,14 +107,12 @@ end
 
 -- "3 values carried forward (load 2, price 1)"; "" for none.
 local function carried_text(carried)
-  local sum, names = 0, {}
-  for name in pairs(carried) do names[#names + 1] = name end
-  table.sort(names)
-  for i, name in ipairs(names) do
-    sum, names[i] = sum + carried[name], ("%s %d"):format(name, carried[name])
+  local sum, texts = 0, {}
+  for i, name in ipairs(lists.keys(carried)) do
+    sum, texts[i] = sum + carried[name], ("%s %d"):format(name, carried[name])
   end
   if sum == 0 then return "" end
-  return ("; %d value%s carried forward (%s)"):format(sum, sum == 1 and "" or "s", table.concat(names, ", "))
+  return ("; %d value%s carried forward (%s)"):format(sum, sum == 1 and "" or "s", table.concat(texts, ", "))
 end
 
 -- What a series is called that nobody gave a name.

@@ -17,9 +17,15 @@ local ways = {
   code = "`longhaul data import /usr/include --name code --join-folders`",
 }
 
--- The corpus that a task asked for, by the text that says what is read, where a generator stands in for it.
+--- What the embedded generator made of data that are told so (column `data` of runs.csv): a corpus, "embedded
+--- generator (books)", or a series, "ETTh1 (embedded generator)"; nil where it did not make them.
+function stand_in.generated(data)
+  return data:match "^embedded generator %((.-)%)$" or data:match "^(.-) %(embedded generator%)$"
+end
+
+-- The data that a task asked for, by the text that says what is read, where a generator stands in for them.
 local function missing(source, task)
-  local kind = source:match "^embedded generator %((.*)%)$"
+  local kind = stand_in.generated(source)
   return kind and not (task and task:option "name" or ""):find "^generate:" and kind or nil
 end
 

@@ -58,6 +58,8 @@ plans() {
 }
 succeeds "a plan says it, and how such a corpus is had" "note: no corpus 'code' in the data folders" plans code
 succeeds "in so many words" "longhaul data import /usr/include --name code --join-folders" plans code
+succeeds "of a series too" "note: no corpus 'ETTh1' in the data folders" \
+    "$longhaul" dry-run experiments/rsa/table1.lua --scale smoke --no-timing --results "$scratch/none"
 quietly 1 "a plan of what the generator is asked for has nothing to say" grep "no corpus" <(plans generate:books 2>&1)
 succeeds "in the row too" "embedded generator (books)" column data
 fails 1 "no generator serves other names" "longhaul data fetch pg19" "$longhaul" train --model lstm --task-options 'name=pg19'
