@@ -5,11 +5,14 @@
 -- (spills, mostly) or fewer LDSM or LDGSTS (copies to shared memory that nobody waits for yet) in any
 -- kernel than TABLE has for it, where that is of the same RELEASE of nvcc; of another, no more than the
 -- first is looked for, which is said. Prints the new table, whose first line names the release.
+-- `warps` is the occupancy: of the 64 that a multiprocessor can keep, those that registers and static
+-- shared memory have room for. Dynamic shared memory is in no object and may have room for fewer: at
+-- heads of 128 the tiles' has for three blocks, where registers have for four.
 
 local lists = dofile "harness/run/lists.lua"
 
 local cuobjdump, architecture, release, table_path = arg[1], arg[2], arg[3], arg[4]
-local columns = { "registers", "stack", "shared", "tensor", "ldsm", "ldgsts", "generic", "movm" }
+local columns = { "registers", "threads", "warps", "stack", "shared", "tensor", "ldsm", "ldgsts", "generic", "movm" }
 
 local function run(command)
   local pipe <close> = assert(io.popen(command))
@@ -45,22 +48,49 @@ local function count(code, pattern)
   return select(2, code:gsub(pattern, ""))
 end
 
--- Of several kernels with one name, such as those of lambdas, the most of each.
+-- Of several kernels with one name, such as those of lambdas, the most of each, but the fewest warps.
 local function take(rows, key, row)
   local known = rows[key] or {}
   rows[key] = known
-  for _, column in ipairs(columns) do known[column] = math.max(known[column] or 0, row[column] or 0) end
+  for _, column in ipairs(columns) do
+    local worse = column == "warps" and math.min or math.max
+    known[column] = worse(known[column] or row[column] or 0, row[column] or known[column] or 0)
+  end
+end
+
+-- Threads of a block at most, by kernel: its launch bounds.
+local function threads_in(elf)
+  local threads = {}
+  for name, attributes in elf:gmatch "\n%.nv%.info%.([%w_$]+)\n(.-)\n\n" do
+    local x, y, z = attributes:match "EIATTR_MAX_THREADS\n[^\n]*\n%s*Value:%s+(%w+) (%w+) (%w+)"
+    if x then threads[name] = tonumber(x) * tonumber(y) * tonumber(z) end
+  end
+  return threads
+end
+
+-- A multiprocessor of compute capability 9.0, by the occupancy calculator of the toolkit: registers are
+-- given to warps in units of 256, to four warps at once, and a block has 1 KiB of shared memory taken.
+local sm = { warps = 64, blocks = 32, registers = 65536, unit = 256, schedulers = 4, shared = 228 * 1024, taken = 1024 }
+
+local function resident_warps(registers, threads, shared)
+  local of_block = (threads + 31) // 32
+  local of_warp = (registers * 32 + sm.unit - 1) // sm.unit * sm.unit
+  local by_registers = sm.registers // of_warp // sm.schedulers * sm.schedulers
+  local by_shared = sm.shared // math.max(shared, sm.taken)
+  return of_block * math.min(sm.blocks, by_shared, math.min(sm.warps, by_registers) // of_block)
 end
 
 local function read_object(path, rows)
   local file = path:match "([^/]+)%.%w+$"
   local usage = run(("%s -arch %s -res-usage %s"):format(cuobjdump, architecture, path))
   local code = run(("%s -arch %s -sass %s"):format(cuobjdump, architecture, path))
+  local bounds = threads_in(run(("%s -arch %s -elf %s"):format(cuobjdump, architecture, path)))
   local named = names_in(usage)
   for name, registers, stack, shared in
     usage:gmatch "Function ([%w_$]+):%s+REG:(%d+) STACK:(%d+) SHARED:(%d+)" do
-    take(rows, file .. "," .. named[name], { registers = tonumber(registers), stack = tonumber(stack),
-      shared = tonumber(shared) })
+    local used, static, threads = tonumber(registers), tonumber(shared), bounds[name] or 1024
+    take(rows, file .. "," .. named[name], { registers = used, stack = tonumber(stack), shared = static,
+      threads = threads, warps = resident_warps(used, threads, static) })
   end
   for name, body in code:gmatch "Function : ([%w_$]+)\n(.-)%f[\0.]%.%.%.%." do
     take(rows, file .. "," .. named[name], {
@@ -105,9 +135,9 @@ local function faults(row, known, same_release)
       say("%d of %s, %d in the table", row[column], column, known[column])
     end
   end
-  for _, column in ipairs { "ldsm", "ldgsts" } do
+  for _, column in ipairs { "warps", "ldsm", "ldgsts" } do
     if row[column] < known[column] then
-      say("%d %s, %d in the table", row[column], column:upper(), known[column])
+      say("%d of %s, %d in the table", row[column], column, known[column])
     end
   end
   return found

@@ -2,14 +2,15 @@
 # scripts/machine-code.lua finds what got worse, by a stand-in for cuobjdump; without one `make machine-code` fails.
 . tests/test.sh
 
-# code REGISTERS STACK LINES: what cuobjdump says of the one kernel of tile.o.
+# code REGISTERS STACK LINES: what cuobjdump says of the one kernel of tile.o, in blocks of 128 threads.
+printf '%s\n' '' .nv.info._Z12attend_tilesPf '	Attribute:	EIATTR_MAX_THREADS' '	Format:	EIFMT_SVAL' '	Value:	0x40 0x2 0x1 ' '' '' >"$scratch/elf"
 code() {
     printf '%s\n' " Function _Z12attend_tilesPf:" "  REG:$1 STACK:$2 SHARED:512 LOCAL:0 CONSTANT[0]:400" >"$scratch/usage"
     { printf '\t\tFunction : _Z12attend_tilesPf\n' && printf '        /*0000*/  %s ;\n' "${@:3}" && printf '\t\t.....\n'; } >"$scratch/sass"
 }
 cat >"$scratch/cuobjdump" <<SH2
 #!/bin/sh
-case \$3 in -res-usage) cat '$scratch/usage' ;; -sass) cat '$scratch/sass' ;; esac
+case \$3 in -res-usage) cat '$scratch/usage' ;; -sass) cat '$scratch/sass' ;; -elf) cat '$scratch/elf' ;; esac
 SH2
 chmod +x "$scratch/cuobjdump"
 tile=('HMMA.16816.F32.BF16 R4, R8, R12, R4' 'LDSM.16.M88.4 R8, [R2]' 'LDGSTS.E.BYPASS.128 [R3], [R6.64]' 'LDG.E R5, [R6]')
@@ -21,10 +22,11 @@ printf '# nvcc 13.0\n' >"$table"
 check >"$scratch/new.csv" 2>"$scratch/told"
 succeeds "a kernel is in no table" "tile: attend_tiles: no line of the table" cat "$scratch/told"
 mv "$scratch/new.csv" "$table"
-succeeds "what was made is the table" "tile,attend_tiles,128,0,512,1,1,1,0,0" check
+succeeds "what was made is the table" "tile,attend_tiles,128,128,16,0,512,1,1,1,0,0" check
 
 code 129 0 "${tile[@]}"
 fails 1 "more registers" "129 of registers, 128 in the table" check
+fails 1 "and fewer warps beside each other for them" "12 of warps, 16 in the table" check
 RELEASE=13.1 succeeds "another compiler's are not compared" "registers and spills are not compared: the table is of nvcc 13.0, this is 13.1" check
 code 128 32 "${tile[@]}"
 fails 1 "a spill" "32 of stack, 0 in the table" check
@@ -33,10 +35,10 @@ fails 1 "a generic load" "1 generic loads or stores" check
 code 128 0 "${tile[@]}" 'MOVM.16.MT88 R4, R5'
 RELEASE=13.1 fails 1 "an exchange, whatever the compiler" "1 MOVM" check
 code 128 0 "${tile[0]}" "${tile[2]}"
-fails 1 "operands that no longer come by LDSM" "0 LDSM, 1 in the table" check
+fails 1 "operands that no longer come by LDSM" "0 of ldsm, 1 in the table" check
 code 128 0 "${tile[0]}" "${tile[1]}"
-fails 1 "copies that are waited for" "0 LDGSTS, 1 in the table" check
-printf '%s\n' 'tile,another,1,0,0,0,0,0,0,0' >>"$table"
+fails 1 "copies that are waited for" "0 of ldgsts, 1 in the table" check
+printf '%s\n' 'tile,another,1,32,64,0,0,0,0,0,0,0' >>"$table"
 code 128 0 "${tile[@]}"
 fails 1 "a kernel that is gone" "tile: another: in the table, but not there" check
 
