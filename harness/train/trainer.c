@@ -91,17 +91,21 @@ static lh_status judge(lh_session *session, lh_progress *progress) {
     return LH_OK;
 }
 
+static lh_status evaluate_splits(lh_session *session, lh_progress *progress) {
+    LH_TRY(lh_session_evaluate(session, LH_VALID, &progress->valid));
+    if (session->plan.evaluate_test) LH_TRY(lh_session_evaluate(session, LH_TEST, &progress->test));
+    return judge(session, progress);
+}
+
+/* An evaluation, also one that a signal ends, counts as time of the run, but not of the interval's
+ * throughput. */
 static lh_status evaluate(run *r, lh_progress *progress) {
     count_time(r);
-    LH_TRY(lh_session_evaluate(r->session, LH_VALID, &progress->valid));
-    if (r->session->plan.evaluate_test)
-        LH_TRY(lh_session_evaluate(r->session, LH_TEST, &progress->test));
-    LH_TRY(judge(r->session, progress));
-    /* An evaluation counts as time of the run, but not of the interval's throughput. */
+    const lh_status status = evaluate_splits(r->session, progress);
     const double now = lh_clock_seconds();
     r->session->record.seconds += now - r->last_time;
     r->last_time = now;
-    return LH_OK;
+    return status;
 }
 
 static bool log_is_due(const run *r) {
