@@ -246,7 +246,7 @@ static void add_passages(lua_State *lua, const lh_host_batch *host, int64_t leng
 }
 
 /* session:passages("valid" or "test", count, length) -> arrays of tokens, each from a segment of a
- * document of its own where there are so many. */
+ * document of its own where there are so many; fewer where the split ends before. */
 static int session_passages(lua_State *lua) {
     const lh_task *task = lh_session_task(session_at(lua, 1));
     const lh_split split = (lh_split)luaL_checkoption(lua, 2, "valid", lh_split_names);
@@ -254,12 +254,13 @@ static int session_passages(lua_State *lua) {
     lh_host_batch host = {0};
     lua_newtable(lua);
     lh_lua_check(lua, task->class->evaluate_begin(task->instance, split));
-    do {
+    while ((int64_t)lua_rawlen(lua, -1) < count) {
         lh_lua_check(lua, task->class->evaluate_batch(task->instance, &host));
+        if (host.rows == 0) break;
         if (host.tokens == NULL || length > host.length)
             return luaL_error(lua, "passages: segments hold %d tokens", (int)host.length);
         add_passages(lua, &host, length, count);
-    } while (host.rows > 0 && (int64_t)lua_rawlen(lua, -1) < count);
+    }
     return 1;
 }
 

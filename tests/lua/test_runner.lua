@@ -320,6 +320,16 @@ t.test("sample texts continue whole passages", function()
   t.equal(rows.base.status, "done")
 end)
 
+t.test("a split that has fewer passages than asked for gives those", function()
+  local session <close> = core.session {
+    model = core.options("model", "gpt2", "layers=1 width=8 heads=2 context=16 window=16"),
+    task = core.options("task", "language_model",
+      "name=generate:books documents=20 document_bytes=512 segment=16 batch=2 evaluate_batches=1"),
+    train = core.options("train", "train", "steps=1"), seed = 1, device = "cpu",
+  }
+  t.equal(#session:passages("valid", 1000, 4), 2)
+end)
+
 t.test("samples that could not be written are refused before any training", function()
   for asked, message in pairs {
     ['tokens = "words:train:100:generate:books", context = 12'] =
