@@ -250,7 +250,7 @@ static lh_status find_folder(const char *argument, char **folder) {
     if (status != LH_OK || *folder != NULL) return status;
     return lh_fail(LH_EIO,
                    "no BPE vocabulary '%s': expected a path, or a folder %s or %s-bpe of the data "
-                   "folders (`longhaul data fetch %s`)",
+                   "folders; `longhaul data fetch %s` downloads it if `longhaul data list` has it",
                    argument, argument, argument, argument);
 }
 
@@ -455,7 +455,10 @@ static lh_status encode(const void *instance, const char *text, size_t bytes, in
         free(e.tokens);
         return status;
     }
+    /* Returns what is left over, where it can: no failure if not. */
+    const lh_status before = lh_error_get()->status;
     int32_t *fitting = lh_reallocate(e.tokens, ((size_t)e.count + 1) * sizeof *e.tokens);
+    if (fitting == NULL) lh_error_survive(before);
     *tokens = fitting != NULL ? fitting : e.tokens;
     *count = e.count;
     return LH_OK;

@@ -217,7 +217,7 @@ static const lh_option defect_options[] = {
             "a data folder, or one with a slash in its path, with train.jsonl, valid.jsonl, "
             "test.jsonl"),
     LH_TEXT("tokens", defect, vocabulary, "bytes",
-            "tokenizer: bpe:codet5 as published; " LH_TOKENIZERS),
+            "tokenizer: bpe:codet5-small as published; " LH_TOKENIZERS),
     LH_INTEGER("source_length", defect, source_length, 512, 3, 1e6,
                "tokens of a function, its begin and end included; longer ones are cut"),
     LH_INTEGER("batch", defect, rows, 32, 1, 1e6, "functions of a batch (B)"),

@@ -79,7 +79,8 @@ static int draw_random(lua_State *lua) {
     const lua_Integer least = given > 1 ? luaL_checkinteger(lua, 1) : 1;
     const lua_Integer most = luaL_checkinteger(lua, given > 1 ? 2 : 1);
     const lua_Unsigned others = (lua_Unsigned)most - (lua_Unsigned)least;
-    luaL_argcheck(lua, least <= most && others<UINT32_MAX, given> 1 ? 2 : 1,
+    const bool fits = least <= most && others <= UINT32_MAX;
+    luaL_argcheck(lua, fits, given > 1 ? 2 : 1,
                   "the interval is empty or holds more than 2^32 integers");
     lua_pushinteger(lua, least + lh_draw(draws, (int64_t)others + 1));
     return 1;

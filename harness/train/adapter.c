@@ -155,15 +155,19 @@ static double embedding_width(const lh_model *model) {
     return 0.0;
 }
 
-/* What the class counts for an entry of its head: so much more with one entry more. */
+/* What the class counts for an entry of its head: so much more with one entry more; NaN where there
+ * is no memory to tell. */
 static double entry_flops(const lh_model *model, int64_t length) {
+    const lh_status before = lh_error_get()->status;
     lh_adapter more = model->adapter;
     lh_model *larger = NULL;
     more.inner.vocabulary += 1;
     more.inner.source_vocabulary += more.inner.source_vocabulary > 0;
     if (lh_model_create_adapted(model->class, model->options, &model->setup, &more, &larger) !=
-        LH_OK)
-        return 0.0;
+        LH_OK) {
+        lh_error_survive(before);
+        return nan("");
+    }
     const double flops = larger->class->flops_per_token(larger->instance, length) -
                          model->class->flops_per_token(model->instance, length);
     lh_model_destroy(larger);

@@ -8,9 +8,8 @@
  * Of several ranks the first one writes the rows of all, so that any number of ranks goes on. */
 lh_status lh_session_save(lh_session *session, const char *path);
 /* Fails: LH_EFORMAT when it is damaged or belongs to another run: names the first difference in
- * model, task, data, seed or options. Of the training options log_every, checkpoint_every and
- * checkpoint_seconds may differ, evaluate_every without patience and evaluate_test, and steps where
- * the schedule lacks it. */
+ * model, task, data, seed or options. Those training options may differ that are no part of a run's
+ * identity (lh_train_option_is_identity). */
 lh_status lh_session_restore(lh_session *session, const char *path);
 
 /* partly: parameters that the file lacks keep their values. */

@@ -268,6 +268,8 @@ static const struct {
     {"return { os.time() }, { 1 }", "undefined global 'os'"},
     {"count = 1", "assignment to undefined global 'count'"},
     {"return { math.random(2, 1) }, { 1 }", "the interval is empty"},
+    {"return { math.random(0, 1 << 32) }, { 1 }", "holds more than 2^32 integers"},
+    {"return { math.random(1, 1 << 32) + (1 << 32) }, { 1 }", "tokens[1] is "},
     /* what outlives a call, and what is another in every interpreter */
     {"kept = kept + 1; return { kept }, { 1 }", "gives something else when it is called again"},
     {"local a = {}\n"
