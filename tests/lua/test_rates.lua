@@ -32,6 +32,15 @@ t.test("so is Adafactor's rate with another optimizer", function()
   t.contains(list[1], 'row "row 1": rate=1, the default, is Adafactor\'s, and large for adam')
 end)
 
+t.test("and a rate that the default schedule makes small for Adam", function()
+  local list = notes({ steps = 4000, optimizer = "adam", rate = 1e-3 },
+    { steps = 4000, optimizer = "adam", rate = 1e-3, schedule = "cosine" },
+    { steps = 4000, optimizer = "adamw", rate = 0.044 }, { steps = 4000, rate = 1e-3 },
+    { steps = 4000, optimizer = "adam", rate = 5e-5, schedule = "constant" })
+  t.equal(#list, 1)
+  t.contains(list[1], 'row "row 1": rate=0.001 comes to 3.2e-05 at most, as schedule=rsqrt')
+end)
+
 t.test("run and dry-run say so, and the defaults are listed", function()
   local program, path = os.getenv "LONGHAUL_BIN", os.tmpname()
   core.write_file(path, [[local lh = require "longhaul"
