@@ -120,11 +120,17 @@ local function strict_word(outcome)
   return outcome and "holds" or "fails"
 end
 
+-- The paper that makes a claim, "" where it is a script's own, whatever it calls it.
+local function paper_of(claim)
+  local named = claim[1]:match "^(.*)_p%d+$"
+  return claim.paper or named and published.claims(named)[claim[1]] and named or ""
+end
+
 --- One claim as a record of claims.csv. `source` and `printed` are of evidence.measured and
 --- evidence.printed.
 function claims.judge(claim, settings, source, printed)
   local id = claim[1]
-  local paper = claim.paper or id:match("^(.*)_p%d+$") or ""
+  local paper = paper_of(claim)
   local prose, predicate = published.claims(paper)[id] or {}, published.predicates()[id]
   local strict = asked(claim):judge(source)
   local verdict, direction, notes = verdict_of(claim, strict, source, settings.scale)

@@ -256,6 +256,16 @@ turns("rsa_p078", {
 
 t.test("they are 21", function() t.equal(count, 21) end)
 
+t.test("no paper is made up from a name that has the form of a paper's claim", function()
+  local papers = { brt_p085 = "brt", brt_p999 = "", sweep_p1 = "" }
+  for id, paper in pairs(papers) do
+    local claim = { id, says = "nothing", holds = by_id.brt_p085.holds }
+    local record = claims.judge(claim, settings, source_of(function() return 1 end), evidence.printed())
+    t.equal(record.paper, paper, id)
+    t.equal(totals.maker(record), paper ~= "" and paper or record.experiment)
+  end
+end)
+
 t.test("claims that two scripts call alike over one experiment's cells stand side by side", function()
   local own = os.tmpname()
   os.remove(own)
