@@ -206,8 +206,8 @@ local function metric_table()
     "|---|---|---|---|---|---|---|" }
   for _, line in ipairs(metrics.lines()) do
     if metrics.is_column(line) then
-      rows[#rows + 1] = ("| `%s` | %s | %s | %s | %s | %s | %s |"):format(line[1], line.says,
-        line.unit or "",
+      local says = line.says .. (line.from == "script" and "; where a script's `values` give it" or "")
+      rows[#rows + 1] = ("| `%s` | %s | %s | %s | %s | %s | %s |"):format(line[1], says, line.unit or "",
         line.better or "", line.kind, line.pooled, columns_of(line))
     end
   end

@@ -489,10 +489,11 @@ local function seconds_of(machine, name, scale)
 end
 
 local function time_of(machine, name)
-  local seconds = seconds_of(machine, name, "small")
-  if seconds then return quantity.duration(seconds) end
-  seconds = seconds_of(machine, name, "study")
-  return seconds and quantity.duration(seconds) .. ", study" or ""
+  for _, scale in ipairs { "small", "study", "medium" } do
+    local seconds = seconds_of(machine, name, scale)
+    if seconds then return quantity.duration(seconds) .. (scale == "small" and "" or ", " .. scale) end
+  end
+  return ""
 end
 
 -- Numbers in names by their size: table3, table3a, table10.

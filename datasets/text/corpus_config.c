@@ -11,7 +11,7 @@ const lh_option lh_corpus_config_options[] = {
     LH_TEXT("tokens", lh_corpus_config, tokens, "bytes",
             "tokenizer: " LH_TOKENIZERS "; :NAME+NAME behind SIZE: trained on those corpora"),
     LH_INTEGER("documents", lh_corpus_config, documents, 200, 1, 1e7,
-               "generator: documents to train on"),
+               "generator: documents to train on, beside ten each to validate and to test"),
     LH_INTEGER("document_bytes", lh_corpus_config, document_bytes, 32768, 256, 1e9,
                "generator: size of a document"),
     LH_INTEGER("split_bytes", lh_corpus_config, split_bytes, 0, 0, 1e15,

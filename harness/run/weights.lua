@@ -232,11 +232,12 @@ local function unsaid(about, options)
 end
 
 --- Writes config.json beside a file of published weights that longhaul wrote, as transformers reads
---- it, where the model has one there. Gives the options, name=value each, that it has no field for.
+--- it. Gives the options, name=value each, that it has no field for; nil where the model has none there,
+--- and nothing is written.
 function weights.write_config(path)
   local said = core.weights_texts(path)
   local model_type, about = type_of_model(said.model)
-  if not about then return {} end
+  if not about then return nil end
   local options = core.options("model", said.model, said.model_options)
   local function value(name) return options:value(name) end
   local fields = about.more(value)

@@ -33,8 +33,10 @@ const lh_option lh_reformer_config_options[] = {
               "reversible, the same with activations kept, or plain residual connections"),
     LH_INTEGER("feed_forward_chunk", lh_reformer_config, feed_forward_chunk, 0, 0, 1e9,
                "tokens that pass through a feed-forward network at a time; 0: all"),
-    LH_REAL("dropout", lh_reformer_config, dropout, 0, 0, 0.99,
-            "dropout rate of embeddings and branches in training, one mask along the sequence"),
+    LH_REAL(
+        "dropout", lh_reformer_config, dropout, 0, 0, 0.99,
+        "dropout rate of embeddings and branches in training, one mask along the sequence (or a "
+        "feed_forward_chunk)"),
     {0}};
 
 const lh_option lh_reformer_attention_options[] = {

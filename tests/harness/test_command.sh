@@ -74,6 +74,7 @@ for words in "--seed 3" "--seed=3" "--forc"; do
 done
 fails 2 "and the whole one is told" "did you mean '--seeds'?" "$longhaul" run experiments/examples/sweep.lua --seed=3
 fails 2 "an unknown model" "did you mean 'brt'" "$longhaul" describe brtt
+fails 2 "what several sorts have is meant once" "(did you mean 'steps'?)" "$longhaul" describe step
 succeeds "a task is described, with its options" "tokens of a segment (N)" "$longhaul" describe language_model
 succeeds "and the models for it" "seasonal_naive" "$longhaul" describe forecasting
 succeeds "an option of training" "| adafactor" "$longhaul" describe optimizer

@@ -16,6 +16,7 @@ help.exit_status = {
 help.environment = {
   { "LONGHAUL_DATA", "folder with corpora; without it the embedded generators serve" },
   { "LONGHAUL_PLUGINS", "colon-separated folders with models, tasks and corpora as shared objects" },
+  { "XDG_CACHE_HOME", "where the cache folder longhaul/ lies, with imported corpora, tokens and rates (~/.cache)" },
   { "LONGHAUL_RANK_SECONDS", "how long ranks wait for one that says nothing (1800; 0: without end)" },
 }
 

@@ -442,7 +442,7 @@
 ---@field hidden? integer # hidden size of the feed-forward network (d_ff); 0: 4 * width (default 0)
 ---@field residual? "reversible"|"two_streams"|"plain" # reversible, the same with activations kept, or plain residual connections (default reversible)
 ---@field feed_forward_chunk? integer # tokens that pass through a feed-forward network at a time; 0: all (default 0)
----@field dropout? number # dropout rate of embeddings and branches in training, one mask along the sequence (default 0)
+---@field dropout? number # dropout rate of embeddings and branches in training, one mask along the sequence (or a feed_forward_chunk) (default 0)
 ---@field attention? string # of the layers, in turn and from the first one again: full, shared, shared_plain, lsh, lsh_chunks, local or dot_product, separated by commas (default lsh)
 ---@field rounds? integer # hash rounds (n_rounds) (default 1)
 ---@field eval_rounds? integer # hash rounds in evaluation; 0: as in training (default 0)
@@ -477,7 +477,7 @@
 ---@field hidden? integer # hidden size of the feed-forward network (d_ff); 0: 4 * width (default 0)
 ---@field residual? "reversible"|"two_streams"|"plain" # reversible, the same with activations kept, or plain residual connections (default reversible)
 ---@field feed_forward_chunk? integer # tokens that pass through a feed-forward network at a time; 0: all (default 0)
----@field dropout? number # dropout rate of embeddings and branches in training, one mask along the sequence (default 0)
+---@field dropout? number # dropout rate of embeddings and branches in training, one mask along the sequence (or a feed_forward_chunk) (default 0)
 ---@field positions? integer # longest source and target (default 2048)
 ---@field shared? boolean # one embedding for source, target and the head (default true)
 
@@ -552,7 +552,7 @@
 ---@field subsequences? "none"|"disjoint"|"quarter"|"streams" # join the documents; read every segment by itself (disjoint ones, or in training one at every quarter of a segment), or in each row of a batch its part from end to end (streams) (default none)
 ---@field name? string # books, latex, code, generate:KIND, plugin:NAME, a name that `longhaul data list` shows, or a folder or a file of JSON lines with a slash in its path (default books)
 ---@field tokens? string # tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:NAME, sentencepiece:FILE.model, sentencepiece:train:SIZE, subwords:NAME, words:FILE, words:train:SIZE; :NAME+NAME behind SIZE: trained on those corpora (default bytes)
----@field documents? integer # generator: documents to train on (default 200)
+---@field documents? integer # generator: documents to train on, beside ten each to validate and to test (default 200)
 ---@field document_bytes? integer # generator: size of a document (default 32768)
 ---@field split_bytes? integer # cut longer documents into pieces of this size, documents of their own; 0: whole (default 0)
 ---@field limit_bytes? integer # bytes of the train split to use; 0: all (default 0)
@@ -658,7 +658,7 @@
 
 ---@class longhaul.tasks.defect: { [1]: longhaul.corpus }
 ---@field name? string # a data folder, or one with a slash in its path, with train.jsonl, valid.jsonl, test.jsonl (default devign)
----@field tokens? string # tokenizer: bpe:codet5 as published; bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:NAME, sentencepiece:FILE.model, sentencepiece:train:SIZE, subwords:NAME, words:FILE, words:train:SIZE (default bytes)
+---@field tokens? string # tokenizer: bpe:codet5-small as published; bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:NAME, sentencepiece:FILE.model, sentencepiece:train:SIZE, subwords:NAME, words:FILE, words:train:SIZE (default bytes)
 ---@field source_length? integer # tokens of a function, its begin and end included; longer ones are cut (default 512)
 ---@field batch? integer # functions of a batch (B) (default 32)
 ---@field head? "generation"|"classification" # write "true" or "false", or classify the decoder's last state (default generation)

@@ -6,6 +6,7 @@ local cost = require "longhaul.run.cost"
 local data = require "longhaul.run.data"
 local fold = require "longhaul.run.fold"
 local kinds = require "longhaul.report.kinds"
+local lists = require "longhaul.run.lists"
 local match = require "longhaul.match"
 local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
@@ -352,13 +353,14 @@ local function check_for_model(sort, name, values)
   end
 end
 
--- All that can be described, by name.
+-- All that can be described, by name, each once.
 local function all_names()
-  local names = words()
+  local names = lists.set()
+  for _, word in ipairs(words()) do names:add(word) end
   for _, sort in ipairs(sorts) do
-    for _, entry in ipairs(sort[2]()) do names[#names + 1] = entry.name end
+    for _, entry in ipairs(sort[2]()) do names:add(entry.name) end
   end
-  return names
+  return names.list
 end
 
 local function nothing_called(name)

@@ -62,8 +62,11 @@ end
 
 local function save_weights(session, path, published, task)
   session:save_weights(path, published, weights.vocabulary_digest(task))
-  local unsaid = published and weights.write_config(path) or {}
-  if #unsaid > 0 then
+  if not published then return end
+  local unsaid = weights.write_config(path)
+  if not unsaid then
+    print "no config.json is written: transformers has none for this model"
+  elseif #unsaid > 0 then
     print(("%s has no field for %s: others compute without"):format(weights.config_path(path),
       table.concat(unsaid, ", ")))
   end
