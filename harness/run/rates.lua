@@ -14,14 +14,14 @@ local function doubts_of(row)
   local function option(name) return row.train:option(name) end
   local list, optimizer, peak = {}, option "optimizer", peak_of(option)
   if option "steps" > 0 and option "warmup" > option "steps" then
-    list[1] = ("warmup=%d is longer than its %d steps, so that the rate never comes to %.2g: say warmup in lh.train")
+    list[1] = ("warmup=%d is longer than its %d steps, and the rate never comes to %.2g: say warmup in lh.train")
       :format(option "warmup", option "steps", peak)
   end
   if optimizer ~= "adafactor" and option "rate" == 1 and not row.untuned then
     list[#list + 1] = "rate=1, the default, is Adafactor's, and large for " .. optimizer .. ": say rate in lh.train"
   end
   if optimizer:find "^adam" and peak < SMALL and peak < option "rate" and option "steps" > 0 then
-    list[#list + 1] = ("rate=%g comes to %.2g at most, as schedule=rsqrt divides by the root of the steps and of warmup: "
+    list[#list + 1] = ("rate=%g comes to %.2g at most, as schedule=rsqrt divides by the root of steps and warmup: "
       .. "say schedule = \"cosine\" or \"constant\", or a larger rate"):format(option "rate", peak)
   end
   return list

@@ -243,6 +243,8 @@ fails 2 "neither tokens nor vectors" "needs --ids or --inputs" "${series[@]}" --
 gpt2='layers=2 width=16 heads=2 context=32 window=16'
 succeeds "train under published names" "bits_per_byte" "$longhaul" train --model gpt2 --options "$gpt2" \
     --task-options "$data" --train 'steps=3 warmup=2' --out "$scratch/new/folder/gpt2.safetensors" --published-names
+succeeds "and without a config.json where there is none" "no config.json is written" "$longhaul" train --model linear_attention \
+    --options 'layers=1 width=16 heads=2' --task-options "$data" --train 'steps=1' --out "$scratch/new/linear/model.safetensors" --published-names
 generate=("$longhaul" generate --model gpt2 --options "$gpt2" --tokens bytes --weights "$scratch/new/folder/gpt2.safetensors")
 fails 2 "a share of the probability is none of 90" "--top-p takes a number, 0 to 1, not '90'" \
     "${generate[@]}" --prompt "The river" --top-p 90

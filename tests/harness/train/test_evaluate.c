@@ -2,9 +2,12 @@
 #include "harness/infer/forward.h"
 #include "harness/train/session.h"
 
+#include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/train/evaluate.h"
+#include "harness/train/interrupt.h"
 #include "harness/train/session_file.h"
 #include "harness/train/session_inside.h"
 #include "harness/train/trainer.h"
@@ -163,6 +166,27 @@ TEST(who_watches_evaluations_hears_of_every_batch) {
     REQUIRE_OK(lh_session_evaluate(session, LH_VALID, &m));
     CHECK_EQ_INT(h.calls, before);
     lh_session_destroy(session);
+}
+
+static void dawdle_and_signal(void *context, lh_split split, int64_t tokens) {
+    const struct timespec tenth = {.tv_nsec = 100000000};
+    (void)context, (void)split, (void)tokens;
+    nanosleep(&tenth, NULL);
+    raise(SIGTERM);
+}
+
+TEST(an_evaluation_that_a_signal_ends_is_no_time_of_the_interval) {
+    lh_session *session = NULL;
+    REQUIRE_OK(trigram_session("", "", "steps=9 evaluate_every=3 log_every=9", 4, &session));
+    lh_session_watch_evaluations(session, dawdle_and_signal, NULL);
+    CHECK_STATUS(lh_session_train(session, NULL, NULL, NULL), LH_EINTERRUPT);
+    CHECK_EQ_INT(lh_session_step(session), 3);
+    CHECK(session->record.seconds >= 0.1);
+    CHECK(session->record.interval_seconds <= session->record.seconds - 0.1);
+    lh_session_destroy(session);
+    lh_interrupt forgotten; /* what is caught anew knows nothing of the signal */
+    lh_interrupt_catch(&forgotten);
+    lh_interrupt_release(&forgotten);
 }
 
 static int64_t inference_memory(lh_session *session) {

@@ -2,7 +2,6 @@
 #include "harness/train/trainer.h"
 
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/ops/ops.h"
@@ -117,27 +116,6 @@ TEST(a_checkpoint_inside_an_interval_keeps_the_curve) {
     CHECK(same_values(whole, part));
     lh_session_destroy(whole);
     lh_session_destroy(part);
-    unlink(checkpoint);
-}
-
-static void dawdle_and_signal(void *context, lh_split split, int64_t tokens) {
-    const struct timespec tenth = {.tv_nsec = 100000000};
-    (void)context, (void)split, (void)tokens;
-    nanosleep(&tenth, NULL);
-    raise(SIGTERM);
-}
-
-TEST(an_evaluation_that_a_signal_ends_is_no_time_of_the_interval) {
-    lh_session *session = NULL;
-    char train[256];
-    snprintf(train, sizeof train, "%s evaluate_every=3", train_text);
-    REQUIRE_OK(trigram_session("", "", train, 4, &session));
-    lh_session_watch_evaluations(session, dawdle_and_signal, NULL);
-    CHECK_STATUS(lh_session_train(session, checkpoint, NULL, NULL), LH_EINTERRUPT);
-    CHECK_EQ_INT(lh_session_step(session), 3);
-    CHECK(session->record.seconds >= 0.1);
-    CHECK(session->record.interval_seconds <= session->record.seconds - 0.1);
-    lh_session_destroy(session);
     unlink(checkpoint);
 }
 
