@@ -14,6 +14,19 @@ local store = require "longhaul.run.store"
 
 local query = {}
 
+-- ---- what is a number ----
+
+-- Of the program's columns that are no metrics, those that hold numbers.
+local is_numeric = { seed = true, step = true, version = true, identity = true, ranks = true, cores = true,
+  threads = true, load = true }
+
+-- The number that a cell of a column holds, if any: what the program calls a run, its commit or a row may be
+-- digits, with an "e" among them, too, and is none. Options and factors are what their texts are.
+local function number_in(name, text)
+  local is_text = store.is_own_column(name) and not metrics.is_known(name) and not is_numeric[name]
+  return not is_text and csv.number(text) or nil
+end
+
 -- ---- conditions ----
 
 -- Whether a cell meets a condition. Numbers are compared as such; "<" and the like want two, or dates.
@@ -24,8 +37,8 @@ local compare = {
   [">="] = function(a, b) return a >= b end,
 }
 
-local function is_equal(text, value)
-  local a, b = csv.number(text), csv.number(value)
+local function is_equal(name, text, value)
+  local a, b = number_in(name, text), number_in(name, value)
   if a and b then return a == b end
   return text == value
 end
@@ -34,8 +47,8 @@ local function is_date(text) return text:find "^%d%d%d%d%-%d%d%-%d%d" ~= nil end
 
 local function meets(text, condition)
   local operator, value = condition.operator, condition.value
-  if operator == "=" then return is_equal(text, value) end
-  if operator == "!=" then return not is_equal(text, value) end
+  if operator == "=" then return is_equal(condition.name, text, value) end
+  if operator == "!=" then return not is_equal(condition.name, text, value) end
   if operator == "~" then return text:find(value, 1, true) ~= nil end
   -- as far as the condition's goes: a day has all its hours
   if is_date(value) then return is_date(text) and compare[operator](text:sub(1, #value), value) end
@@ -354,11 +367,16 @@ function formats.csv(runs, columns)
   return csv.format(columns, records)
 end
 
--- What is a number in JSON, too: no hexadecimal one, no "inf".
-local function json_of(text)
+-- What is a number in JSON, too: no hexadecimal one, no "inf", nor what other programs read as such.
+local function is_json_number(text)
+  local is_written = text:match "^%-?%d+%.?%d*[eE]?[+-]?%d*$" and not text:match "^%-?0%d"
+  local has_digits = not text:match "%.$" and not text:match "%.%D"
+  return is_written and has_digits and math.abs(tonumber(text) or math.huge) < math.huge
+end
+
+local function json_of(text, name)
   if text == "" then return "null" end
-  return text:match "^%-?%d+%.?%d*[eE]?[+-]?%d*$" and not text:match "^%-?0%d" and tonumber(text)
-    and not text:match "%.$" and text or quote.json(text)
+  return number_in(name, text) and is_json_number(text) and text or quote.json(text)
 end
 
 function formats.json(runs, columns)

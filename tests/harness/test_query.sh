@@ -25,7 +25,7 @@ succeeds "none of the far future" "no run meets" query --since 2999-01-01
 fails 2 "no date" "--since: 'soon' is no date: 2026-11-30, or today" query --since soon
 succeeds "what is not, and what contains" "odd" query 'row!=8 dataset~"odd|"' status=done
 succeeds "CSV has values as they stand" $'seed,dataset,train.rate\n1,"an, odd|name",1' query window=4 seed=1 --csv --columns seed,dataset,train.rate
-succeeds "JSON has numbers" '{ "seed": 1, "row": 4, "dataset": "an, odd|name", "error": null }' \
+succeeds "JSON has numbers, and texts where rows are called so" '{ "seed": 1, "row": "4", "dataset": "an, odd|name", "error": null }' \
     query row=4 seed=1 --json --columns seed,row,dataset,error
 succeeds "Markdown is one line a run" 'an, odd\|name |' query row=4 seed=1 --markdown --columns dataset
 quietly 0 "sorted by size" test "$(query --csv --columns bits_per_token --sort bits_per_token)" = \

@@ -72,5 +72,50 @@ t.test("since a day is a condition on the date", function()
   t.contains(select(2, query.since "27.11."), "'27.11.' is no date")
 end)
 
+t.test("what a run and its row are called is text, even if it is digits", function()
+  local digits = lh.experiment "digits"
+  for i, label in ipairs { "64", "-5" } do
+    digits:row { label, model = lh.models.slide { layers = i, width = 8, heads = 2, window = 8 }, task = task,
+      train = lh.train { steps = 2 }, dataset = "1e3" }
+  end
+  local place = os.tmpname()
+  os.remove(place)
+  runs.put(place, digits, { label = "64", configuration = "22769541439e1926", run_id = "22769541439e1926-1",
+    code_version = "3073034973e6", perplexity = 1.5, threads = 2 })
+  runs.put(place, digits, { label = "-5", configuration = "1", code_version = "12", perplexity = math.huge })
+  local own = query.stores(place)
+  local function labels(text)
+    local names = {}
+    for i, run in ipairs(query.select(own, assert(query.read { text }), {})) do names[i] = run.row end
+    return table.concat(names, " ")
+  end
+  t.equal(labels "configuration=22769541439e1926", "64")
+  t.equal(labels "configuration=inf", "")
+  t.equal(labels "code_version=3073034973000000", "")
+  t.equal(labels "code_version=3073034973e6", "64")
+  t.equal(labels "row=64.0", "")
+  t.equal(labels "dataset!=1000 perplexity=1.50 threads=2.0 model.layers=1.0", "64")
+  local all = query.select(own, {}, {})
+  t.equal(query.format("json", all, { "row", "dataset", "configuration", "code_version", "seed", "perplexity",
+    "model.layers" }), [[
+[
+  { "row": "64", "dataset": "1e3", "configuration": "22769541439e1926", "code_version": "3073034973e6", "seed": 1, ]]
+    .. [["perplexity": 1.5, "model.layers": 1 },
+  { "row": "-5", "dataset": "1e3", "configuration": "1", "code_version": "12", "seed": 1, ]]
+    .. [["perplexity": "inf", "model.layers": 2 }
+]
+]])
+  os.execute("rm -r '" .. place .. "'")
+end)
+
+t.test("a factor is a number in JSON where JSON has it", function()
+  local cells = { "1e3", "1e999", "1.e5", "0x10", "007", "-0.5E-2", "" }
+  local list = {}
+  for i, text in ipairs(cells) do list[i] = { window = text } end
+  local said = {}
+  for cell in query.format("json", list, { "window" }):gmatch '"window": (%S+)' do said[#said + 1] = cell end
+  t.equal(table.concat(said, " "), '1e3 "1e999" "1.e5" "0x10" "007" -0.5E-2 null')
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

@@ -139,7 +139,8 @@ return {
     description = "A condition is NAME=VALUE, or with != < <= > >= or ~ (contains) between them; NAME is a column of "
       .. "runs.csv, tokens_per_step or busy of timings.csv, or an option, as model.window, train.rate. A "
       .. "time of a busy machine, where there is no other, has a ~, in CSV and JSON a column busy. Dates are compared "
-      .. "as far as they are given: date~2026-11 is a month, code_version~0123 a commit:\n"
+      .. "as far as they are given: date~2026-11 is a month, code_version~0123 a commit; what runs, rows and commits "
+      .. "are called is text, digits too:\n"
       .. "    longhaul query 'class=brt scale=small bits_per_byte<1.2 train.rate>=0.1' --sort bits_per_byte",
     options = {
       where,
