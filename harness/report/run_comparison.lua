@@ -67,25 +67,28 @@ end
 
 -- The rows' labels, each once.
 local function labels_of(stores)
-  local labels, seen = {}, {}
+  local labels = lists.set()
   for _, from in ipairs(stores) do
-    for _, run in ipairs(from:rows()) do
-      if not seen[run.row] then labels[#labels + 1] = run.row end
-      seen[run.row] = true
-    end
+    for _, run in ipairs(csv.distinct(from:rows(), { "row" })) do labels:add(run.row) end
   end
-  return labels
+  return labels.list
 end
 
---- The run of a text, and its store: { run =, from = }. The text is the beginning of its id, conditions
---- (query.lua) that only runs of one configuration meet, or the label of a row; `where` are conditions
---- for the last two, where `choice` has all runs that it may be. Fails where it is none, or may be several.
+-- The finds of a text: a label goes before the beginning of an id, as which a number may be read, and before
+-- conditions, as which it may be written.
+local function found_by(stores, text, where)
+  local is_label = lists.has(labels_of(stores), text)
+  local found = is_label and {} or by_id(stores, text)
+  if #found > 0 then return found end
+  local conditions = is_label and { { name = "row", operator = "=", value = text } } or query.read { text }
+  return conditions and by_conditions(stores, table.move(where, 1, #where, #conditions + 1, conditions)) or {}
+end
+
+--- The run of a text, and its store: { run =, from = }. The text is the label of a row, the beginning of its id,
+--- or conditions (query.lua) that only runs of one configuration meet; `where` are conditions for the first and
+--- the last, where `choice` has all runs that it may be. Fails where it is none, or may be several.
 function run_comparison.find(stores, text, where)
-  local found = by_id(stores, text)
-  if #found == 0 then
-    local conditions = query.read { text } or { { name = "row", operator = "=", value = text } }
-    found = by_conditions(stores, table.move(where or {}, 1, #(where or {}), #conditions + 1, conditions))
-  end
+  local found = found_by(stores, text, where or {})
   if #found == 0 then
     error(("no run or row '%s'%s; `longhaul query` lists them"):format(text,
       core.did_you_mean(text, labels_of(stores))), 0)

@@ -146,6 +146,21 @@ t.test("a text that may be several names them", function()
     ("'%sx' (did you mean '%s'"):format(bench.rows[1].label, bench.rows[1].label))
 end)
 
+t.test("a row goes before a run whose id begins as the row is called, and before a condition", function()
+  local place = os.tmpname()
+  os.remove(place)
+  local second = bench.rows[2].label
+  runs.put(place, bench, { label = second, row = "class=slide", run_id = "32ffffffffffffff", seed = 2 })
+  runs.put(place, bench, { label = bench.rows[1].label, row = "32", run_id = "aaaaaaaaaaaaaaaa" })
+  local from = store.at(place, bench.runs)
+  local function id_of(text, where) return run_comparison.find({ from }, text, where).run.run_id end
+  t.equal(id_of "32", "aaaaaaaaaaaaaaaa")
+  t.equal(id_of "32f", "32ffffffffffffff")
+  t.equal(id_of "class=slide", "32ffffffffffffff")
+  t.fails(function() id_of("32", { { name = "seed", operator = "=", value = "2" } }) end, "no run or row '32'")
+  os.execute("rm -r '" .. place .. "'")
+end)
+
 t.test("a loss that one seed never reached has no mean over those that did", function()
   local reached = line_of "tokens_to_reach"
   t.contains(reached, "+1K")

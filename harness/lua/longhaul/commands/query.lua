@@ -159,9 +159,9 @@ return {
     name = "compare", summary = "two runs, or two folders of results, side by side", run = compare, most = 2,
     usage = "compare RUN RUN [--where 'CONDITION ...'] | compare FOLDER FOLDER [--where 'CONDITION ...'] "
       .. "[--columns NAME,...]",
-    description = "RUN is a run's id or its beginning, as `longhaul query` shows it, the label of a row, or conditions "
-      .. "as `query` takes them: options, metrics and curves, the difference of their configurations over the seeds "
-      .. "that both have, and the p-value of a paired t test:\n"
+    description = "RUN is the label of a row, a run's id or its beginning, as `longhaul query` shows it, or conditions "
+      .. "as `query` takes them, the first of these that it can be: options, metrics and curves, the difference of "
+      .. "their configurations over the seeds that both have, and the p-value of a paired t test:\n"
       .. "    longhaul compare LSTM 'Gated DeltaNet' --where 'experiment=mine dataset=books'\n"
       .. "FOLDER is results, or results/EXPERIMENT, as from before and after a change or of two machines: the rows "
       .. "that both have by their labels, which of them have the same scores to the last digit, the difference of "
