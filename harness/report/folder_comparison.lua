@@ -139,15 +139,6 @@ local function runs_of(side)
   return by_seed
 end
 
--- What two runs may have that evaluations scored.
-local function scores()
-  local names = {}
-  for _, column in ipairs(metrics.all()) do
-    if column.split then names[#names + 1] = column.name end
-  end
-  return names
-end
-
 -- Whether all that was scored in the seeds of both is the same to the last digit; nil where neither has a
 -- score of a common seed.
 local function is_same(a, b)
@@ -155,7 +146,7 @@ local function is_same(a, b)
   for seed, x in pairs(runs_of(a)) do
     local y = in_b[seed]
     local have_finished = y and finished.is_over(x.status) and finished.is_over(y.status)
-    for _, name in ipairs(have_finished and scores() or {}) do
+    for _, name in ipairs(have_finished and metrics.scores() or {}) do
       local in_x, in_y = x[name] or "", y[name] or ""
       scored = scored or in_x ~= "" or in_y ~= ""
       same = same and x.status == y.status and in_x == in_y

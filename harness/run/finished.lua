@@ -10,23 +10,24 @@ local finished = {}
 --- Whether a run of this status has come to its end: one that diverged would do so again.
 function finished.is_over(status) return status == "done" or status == "diverged" end
 
--- The first score that two runs of one id have otherwise, as tables show it: no machine may change
--- that, while step times differ on each.
-local function unlike_score(a, b)
-  for _, name in ipairs(metrics.scored "test") do
-    local x, y = tonumber(a[name]), tonumber(b[name])
+-- The first column by which two finished runs of one id did not end alike: how they ended, or a score as tables
+-- show it. No machine may change these, while step times differ on each.
+local function unlike(a, b)
+  if a.status ~= b.status then return "status" end
+  for _, name in ipairs(metrics.scores()) do
+    local x, y = csv.number(a[name]), csv.number(b[name])
     if metrics.text(name, x) ~= metrics.text(name, y) then return name end
   end
 end
 
---- The finished runs that two folders (stores) have with other scores, of which the first's are kept:
---- an array of { id =, text = a line that says so }.
+--- The finished runs that two folders (stores) have with other ends or scores of any split, of which the
+--- first's are kept: an array of { id =, text = a line that says so }.
 function finished.conflicts(first, second)
   local list, known = {}, first:by_id()
   for _, run in ipairs(second:rows()) do
     local there = known[run.run_id]
     local both = there and finished.is_over(run.status) and finished.is_over(there.status)
-    local name = both and unlike_score(there, run)
+    local name = both and unlike(there, run)
     if name then
       local text = ("note: run %s (row '%s', seed %s): %s is '%s' in %s and '%s' in %s; the first is kept"):format(
         run.run_id, run.row, run.seed, name, there[name] or "", first.file, run[name] or "", second.file)

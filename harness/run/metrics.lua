@@ -328,6 +328,15 @@ function metrics.scored(split)
   return names
 end
 
+--- The columns of all splits that evaluations score.
+function metrics.scores()
+  local names = {}
+  for _, name in ipairs(order) do
+    if columns[name].split then names[#names + 1] = name end
+  end
+  return names
+end
+
 --- The column that holds a scored metric of a split.
 function metrics.column(split, name) return prefix[split] .. name end
 

@@ -77,5 +77,37 @@ t.test("what a finished run left stays", function()
   t.equal(core.read_file(store.at(folder .. "/other", "mine"):weights "run"), "9")
 end)
 
+-- What is said where a folder gets the run of another.
+local function notes_of(kept, other)
+  for name, values in pairs { kept = kept, other = other } do
+    local run = { run_id = "run", experiment = "mine", row = "row", dataset = "text", seed = 1, scale = "small",
+      device = "cpu", identity = 2, configuration = "c", status = "done", date = "2026-01-01" }
+    for column, value in pairs(values) do run[column] = value end
+    store.open(folder .. "/notes-" .. name, "mine"):put(run)
+  end
+  local lines = merge.folders({ folder .. "/notes-other" }, folder .. "/notes-kept")
+  os.execute(("rm -r '%s/notes-kept' '%s/notes-other'"):format(folder, folder))
+  return table.concat(lines, "\n", 2)
+end
+
+t.test("another score of any split, or another end, is told of the run that is kept", function()
+  local function told(kept, other, ...)
+    local said = notes_of(kept, other)
+    for _, text in ipairs { ... } do t.contains(said, text) end
+    t.contains(said, "notes-other/mine/runs.csv; the first is kept")
+  end
+  told({ valid_bits_per_token = 2.5 }, { valid_bits_per_token = 2.75 },
+    "note: run run (row 'row', seed 1): valid_bits_per_token is '2.5' in", "and '2.75' in")
+  told({ best_accuracy = 0.5 }, { best_accuracy = 0.25 }, "best_accuracy is '0.5' in")
+  told({ perplexity = math.huge }, { perplexity = "" }, "perplexity is 'inf' in")
+  told({ valid_mse = 2 }, { valid_mse = 2, status = "diverged" }, "status is 'done' in", "and 'diverged' in")
+end)
+
+t.test("step times, what no table shows of a score, and failed attempts are no other ends", function()
+  t.equal(notes_of({ step_time_ms = 1, mse = 1 / 3 }, { step_time_ms = 2, mse = 1 / 3 + 1e-9 }), "")
+  t.equal(notes_of({ perplexity = math.huge }, { perplexity = math.huge }), "")
+  t.equal(notes_of({ mse = 1 }, { status = "failed" }), "")
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

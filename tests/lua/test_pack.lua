@@ -185,6 +185,23 @@ t.test("a run of the same scores is the one that was packed last, but for anothe
   t.equal(packed:find("second").step_time_ms, "")
 end)
 
+t.test("a trial of another score, or that ended otherwise, is not packed over", function()
+  local to, place = folder .. "/trials-packed", folder .. "/trials"
+  local function pack_run(values)
+    local run = { run_id = "first", experiment = "trials", row = "row", dataset = "text", seed = 1, scale = "small",
+      device = "cpu", identity = 2, configuration = "c", status = "done", date = "2026-01-01" }
+    for name, value in pairs(values) do run[name] = value end
+    store.open(folder, "trials"):put(run)
+    local _, notes = pack.folder(place, to)
+    return table.concat(notes, "\n")
+  end
+  t.equal(pack_run { valid_bits_per_byte = 1 }, "")
+  t.contains(pack_run { valid_bits_per_byte = 2 }, "valid_bits_per_byte is '1' in")
+  t.contains(pack_run { valid_bits_per_byte = 1, status = "diverged" }, "status is 'done' in")
+  local kept = store.at(folder, "trials-packed"):find "first"
+  t.equal(kept.status .. " " .. kept.valid_bits_per_byte, "done 1")
+end)
+
 t.test("a table of another scale that was packed before keeps a name of its own", function()
   local from, to = fill("views").path, folder .. "/packed-views"
   local function put(scale)

@@ -76,7 +76,8 @@ return {
       .. "| results tensorboard FROM TO",
     description = "merge: brings the runs of several folders (results, or results/EXPERIMENT) together "
       .. "in TO, which need not be there: runs by their ids, curves, probes, kept weights and step times. What TO has "
-      .. "stays, but for a failed run that is finished elsewhere; `longhaul table` makes the tables again.\n"
+      .. "stays, but for a failed run that is finished elsewhere; of two finished runs of one id with other scores or "
+      .. "ends a note names both. `longhaul table` makes the tables again.\n"
       .. "migrate: gives the runs of an older longhaul in FOLDER (results, or results/EXPERIMENT) what newer "
       .. "ones have: a configuration, and step times in timings.csv where it is certain whose they are. Tables show "
       .. "such runs as stale. The old file stays as runs.csv.v1.\n"
@@ -85,7 +86,7 @@ return {
       .. "models said of themselves in probes.csv. Everything reads both forms. With --script FROM and TO are results "
       .. "folders, and only runs that the script would have today are copied, in its order: its trials, what its "
       .. "charts show, and its own. What was packed into TO before stays there: of two finished runs of one "
-      .. "id with other scores the first, which a note names, and tables of another scale under its name.\n"
+      .. "id with other scores or ends the first, which a note names, and tables of another scale under its name.\n"
       .. "tensorboard: writes the curves of all runs in FROM, and their results as test/NAME, as event files that "
       .. "TensorBoard reads, a folder in TO for each run.",
   },
