@@ -129,15 +129,7 @@ end
 
 -- ---- what a row says ----
 
--- The runs of a side's configuration by their seeds: where one both failed and finished, as from other
--- weights, that which finished.
-local function runs_of(side)
-  local by_seed = {}
-  for _, run in ipairs(paired.runs_of(side)) do
-    if finished.is_over(run.status) or not by_seed[run.seed] then by_seed[run.seed] = run end
-  end
-  return by_seed
-end
+local function runs_of(side) return csv.by(paired.runs_of(side), "seed") end
 
 -- Whether all that was scored in the seeds of both is the same to the last digit; nil where neither has a
 -- score of a common seed.

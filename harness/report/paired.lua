@@ -1,15 +1,16 @@
 -- A metric of two configurations seed by seed. A side is { run = a row of runs.csv, from = its store }:
 -- the configuration of that run; with `runs` those of them alone.
 local csv = require "longhaul.run.csv"
+local finished = require "longhaul.run.finished"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local statistics = require "longhaul.report.statistics"
 
 local paired = {}
 
---- The runs of a side.
+--- The runs of a side, one of each seed.
 function paired.runs_of(side)
-  return side.runs or side.from:by_configuration()[side.run.configuration] or {}
+  return finished.of_seeds(side.runs or side.from:by_configuration()[side.run.configuration] or {})
 end
 
 --- The values by seed, of the finished runs; none where one of them lacks what every seed has to have.

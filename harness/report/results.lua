@@ -5,6 +5,7 @@
 -- that have it are its seeds, and other runs of the label (other data, options or versions) are
 -- never among them.
 local csv = require "longhaul.run.csv"
+local finished = require "longhaul.run.finished"
 local identity = require "longhaul.run.identity"
 local metrics = require "longhaul.run.metrics"
 local reach = require "longhaul.run.reach"
@@ -75,26 +76,21 @@ local function add_reason(made, by_why, seed, why)
     table.concat(known.seeds, ", "), why)
 end
 
--- Of the runs of a configuration the finished ones, one of each seed, and what became of the
--- others.
+-- Of the runs of a configuration, one of each seed, those that ended well, and what became of the others.
 local function group_of(runs)
   local made = { configuration = runs[1].configuration, done = {}, failed = 0, diverged = 0,
     diverged_runs = {}, reasons = {} }
-  local by_seed, by_why, done = {}, {}, made.done
-  local states, seeds = csv.texts(runs, "status"), csv.texts(runs, "seed")
-  for i, run in ipairs(runs) do
-    local status, seed = states[i], seeds[i]
+  local by_why, of_seeds = {}, finished.of_seeds(runs)
+  local states, seeds = csv.texts(of_seeds, "status"), csv.texts(of_seeds, "seed")
+  for i, run in ipairs(of_seeds) do
+    local status = states[i]
     if status == "done" then
-      -- one seed may have started from either of two source runs
-      local before = by_seed[seed]
-      if not before then done[#done + 1] = run end
-      if before and run.date >= done[before].date then done[before] = run end
-      by_seed[seed] = before or #done
+      table.insert(made.done, run)
     else
       status = status == "diverged" and "diverged" or "failed"
       made[status] = made[status] + 1
       if status == "diverged" then table.insert(made.diverged_runs, run) end
-      add_reason(made, by_why, seed, run.error or status)
+      add_reason(made, by_why, seeds[i], run.error or status)
     end
   end
   return made

@@ -2,6 +2,7 @@
 -- difference of their configurations over the seeds that both have.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local finished = require "longhaul.run.finished"
 local fold = require "longhaul.run.fold"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
@@ -44,7 +45,8 @@ local function by_conditions(stores, conditions)
   query.check(stores, names)
   for _, from in ipairs(stores) do
     local met = query.select({ from }, conditions, names)
-    for _, runs in ipairs(csv.groups(met, { "configuration" })) do
+    for _, alike in ipairs(csv.groups(met, { "configuration" })) do
+      local runs = finished.of_seeds(alike)
       list[#list + 1] = { run = least_done(runs) or runs[1], from = from, choice = runs }
     end
   end

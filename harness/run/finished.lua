@@ -10,6 +10,25 @@ local finished = {}
 --- Whether a run of this status has come to its end: one that diverged would do so again.
 function finished.is_over(status) return status == "done" or status == "diverged" end
 
+local function goes_before(run, other)
+  local is_over = finished.is_over(run.status)
+  if is_over ~= finished.is_over(other.status) then return is_over end
+  return (run.date or "") >= (other.date or "")
+end
+
+--- Of the runs of a configuration one of each seed, in the order of the first: one seed may have started from
+--- either of two source runs. One that came to its end goes before a failed attempt, then the latest, however
+--- it ended.
+function finished.of_seeds(runs)
+  local list, places, seeds = {}, {}, csv.texts(runs, "seed")
+  for i, run in ipairs(runs) do
+    local seed = seeds[i] or ""
+    local place = places[seed] or #list + 1
+    if not places[seed] or goes_before(run, list[place]) then list[place], places[seed] = run, place end
+  end
+  return list
+end
+
 -- The first column by which two finished runs of one id did not end alike: how they ended, or a score as tables
 -- show it. No machine may change these, while step times differ on each.
 local function unlike(a, b)

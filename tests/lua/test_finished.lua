@@ -37,6 +37,20 @@ t.test("a run that ended by itself is finished, a failed or missing one is not",
   t.equal(named(seeds_of({}).done, 5), "1 2 4")
 end)
 
+t.test("of a seed the run counts that came to its end, then the latest", function()
+  local function chosen(...)
+    local ids = {}
+    for i, run in ipairs(finished.of_seeds { ... }) do ids[i] = run.id end
+    return table.concat(ids, " ")
+  end
+  local function run(id, seed, status, date) return { id = id, seed = seed, status = status, date = date } end
+  t.equal(chosen(run("a", "2", "done", "2"), run("b", "1", "done", "1"), run("c", "2", "done", "1")), "a b")
+  t.equal(chosen(run("a", "1", "failed", "2"), run("b", "1", "done", "1"), run("c", "1", "failed", "3")), "b")
+  t.equal(chosen(run("a", "1", "done", "1"), run("b", "1", "diverged", "2")), "b")
+  t.equal(chosen(run("a", "1", "done", "1"), run("b", "1", "done", "1")), "b")
+  t.equal(chosen(run("a", "1", "failed"), run("b", "1", "failed")), "b")
+end)
+
 t.test("a finished run whose row names another loss is looked through again", function()
   t.equal(seeds_of({}).renew[4], "run4")
   t.equal(named(seeds_of({}).renew, 5), "4")

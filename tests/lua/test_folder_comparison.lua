@@ -149,6 +149,14 @@ t.test("what failed is said: of a row, and of a seed", function()
   t.check(said:find "same %(1%).* seed 2 failed in B\n", said)
 end)
 
+t.test("of two runs of one seed the latest that came to its end is compared, wherever it stands", function()
+  local late = { run_id = "late", bits_per_token = 3, date = "2026-01-02T00:00:00Z" }
+  local failed = { run_id = "attempt", status = "failed", bits_per_token = "", date = "2026-01-03T00:00:00Z" }
+  local said = compared({ { bits_per_token = 3 } }, { late, {}, failed })
+  t.contains(said, "1 of 1 with scores of a common seed have the same")
+  t.contains(said, "same (1)")
+end)
+
 t.test("conditions leave out runs before rows meet", function()
   local of_a, of_b = { {}, { seed = 2 }, { label = "gone" } }, { {}, { seed = 2, bits_per_token = 3 } }
   local said = compared(of_a, of_b, nil, { { name = "seed", operator = "<", value = "2" },

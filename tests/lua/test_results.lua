@@ -431,6 +431,26 @@ t.test("a row that was trained twice with one seed counts once", function()
   t.equal(cells_of(bench)["a bits_per_byte"].seeds, 1)
 end)
 
+t.test("a failed attempt at a seed that came to its end from another source run counts for nothing", function()
+  local bench = bench_of("attempts", { "a", "b" }, { "bits_per_byte" })
+  for seed = 1, 3 do
+    runs.put(folder, bench, { label = "a", seed = seed, bits_per_byte = seed })
+    runs.put(folder, bench, { label = "b", seed = seed, bits_per_byte = 9 })
+  end
+  runs.put(folder, bench, { label = "a", seed = 1, run_id = "attempt", status = "failed", error = "out of memory",
+    date = "2026-01-02T00:00:00Z" })
+  local cells = cells_of(bench)
+  t.equal(cells["a bits_per_byte"].status, "done")
+  t.equal(cells["a bits_per_byte"].note, nil)
+  t.equal(cells["a bits_per_byte"].seeds, 3)
+  local cell = { experiment = bench, row = "a", dataset = "books", metric = "bits_per_byte" }
+  t.equal(evidence.measured(settings()):apart { cell }, nil)
+  runs.put(folder, bench, { label = "a", seed = 2, run_id = "later", status = "diverged", error = "it diverged",
+    date = "2026-01-02T00:00:00Z" })
+  t.equal(#results.of(bench, settings()):group("a", "books").done, 2)
+  t.contains(evidence.measured(settings()):apart { cell }, "seed 2 it diverged")
+end)
+
 t.test("a store that others write to is read again, and one that nobody writes to is not", function()
   local bench = bench_of("shared", { "a" }, { "bits_per_byte" })
   runs.put(folder, bench, { label = "a", bits_per_byte = 1 })

@@ -146,6 +146,20 @@ t.test("a text that may be several names them", function()
     ("'%sx' (did you mean '%s'"):format(bench.rows[1].label, bench.rows[1].label))
 end)
 
+t.test("of two runs of one seed the latest counts, wherever it stands", function()
+  local place = os.tmpname()
+  os.remove(place)
+  local first, second = bench.rows[1].label, bench.rows[2].label
+  runs.put(place, bench, { label = first, run_id = "late", bits_per_token = 3, date = "2026-01-02T00:00:00Z" })
+  runs.put(place, bench, { label = first, bits_per_token = 2 })
+  runs.put(place, bench, { label = second, bits_per_token = 5 })
+  local from = store.at(place, bench.runs)
+  local function find(label) return run_comparison.find({ from }, label) end
+  t.equal(find(first).run.run_id, "late")
+  t.check(run_comparison.text(find(first), find(second)):find "bits_per_token +3.000 +5.000 +%+2.000", "the earlier")
+  os.execute("rm -r '" .. place .. "'")
+end)
+
 t.test("a row goes before a run whose id begins as the row is called, and before a condition", function()
   local place = os.tmpname()
   os.remove(place)
