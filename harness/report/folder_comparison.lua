@@ -333,8 +333,8 @@ function folder_comparison.text(path_a, path_b, names, conditions)
     if #group.pairs > 0 then lines[#lines + 1] = table_of(group, names or usual_columns(group)) end
   end
   lines[#lines + 1] = ("\nDifferences are means over the seeds of both (so many), ± the standard error; *: told from "
-    .. "chance by a paired t test at a false discovery rate of %g over the rows; ~: timed on a busy machine."):format(
-    statistics.level)
+    .. "chance by a paired t test at a false discovery rate of %g over the rows that have one; ~: timed on a busy "
+    .. "machine."):format(statistics.level)
   return table.concat(lines, "\n") .. "\n"
 end
 

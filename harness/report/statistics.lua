@@ -90,12 +90,18 @@ end
 
 --- Which rows of a table are told from its best, by the differences of each from it, seed by seed:
 --- paired t tests, two-sided since the data chose the best, at a false discovery rate of
---- statistics.level over the rows (Benjamini and Hochberg 1995).
+--- statistics.level over the rows that have a test (Benjamini and Hochberg 1995): those of too few seeds
+--- have none.
 ---@param rows number[][]
 ---@return boolean[]
 function statistics.told_apart(rows)
   local tests, last, apart = {}, 0, {}
-  for i, differences in ipairs(rows) do tests[i] = { row = i, p_value = statistics.paired_p_value(differences) } end
+  for i, differences in ipairs(rows) do
+    apart[i] = false
+    if #differences >= statistics.fewest_seeds then
+      tests[#tests + 1] = { row = i, p_value = statistics.paired_p_value(differences) }
+    end
+  end
   table.sort(tests, function(a, b) return a.p_value < b.p_value end)
   for rank, test in ipairs(tests) do
     if test.p_value < statistics.level * rank / #tests then last = rank end

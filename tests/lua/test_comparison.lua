@@ -148,6 +148,11 @@ t.test("several rows are at a false discovery rate of 0.05, by Benjamini and Hoc
   t.equal(told {}, "")
 end)
 
+t.test("rows of too few seeds have no test, and do not count among those that have", function()
+  local apart = statistics.told_apart { {}, differences_of(0.04), { 1, 1 }, {} }
+  for i, wanted in ipairs { false, true, false, false } do t.equal(apart[i], wanted) end
+end)
+
 -- A table of rows with one mean and three seeds each, as differences from the best of them.
 local function equal_rows(count)
   local rows, best = {}, nil

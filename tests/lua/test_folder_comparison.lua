@@ -157,6 +157,20 @@ t.test("of two runs of one seed the latest that came to its end is compared, whe
   t.contains(said, "same (1)")
 end)
 
+t.test("rows without a difference do not hide one that is told from chance", function()
+  local of_a, of_b = {}, {}
+  for seed = 1, 3 do
+    -- p is 0.04; of two rows with a test one would have to be below 0.025
+    table.insert(of_a, { seed = seed })
+    table.insert(of_b, { seed = seed, bits_per_token = 2.5 + 0.18 * (seed - 2) })
+    table.insert(of_a, { label = "gone", seed = seed })
+    table.insert(of_b, { label = "gone", seed = seed, data_digest = "1" })
+  end
+  local said = compared(of_a, of_b)
+  t.contains(said, "+0.500 ± 0.104 (3) *")
+  t.contains(said, "2 rows in both")
+end)
+
 t.test("conditions leave out runs before rows meet", function()
   local of_a, of_b = { {}, { seed = 2 }, { label = "gone" } }, { {}, { seed = 2, bits_per_token = 3 } }
   local said = compared(of_a, of_b, nil, { { name = "seed", operator = "<", value = "2" },
