@@ -1,5 +1,7 @@
 /* CSV files as arrays, large ones a field at a time; fields to be written, and rows appended. */
 #include <csv.h>
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +20,9 @@ typedef struct source {
 } source;
 
 /* What Lua keeps of it: the numbers of columns by their names; by these numbers the different texts
- * of a column, and what numbers they are; the function that unquotes a text. */
-enum { COLUMNS = 1, TEXTS, NUMBERS, UNQUOTE };
+ * of a column, and what numbers they are; the function that unquotes a text; by their numbers the
+ * names of the columns that hold nothing but numbers; the file's path. */
+enum { COLUMNS = 1, TEXTS, NUMBERS, UNQUOTE, NUMERIC, PATH };
 
 static int source_close(lua_State *lua) {
     source *s = luaL_checkudata(lua, 1, source_type);
@@ -33,7 +36,7 @@ static int source_close(lua_State *lua) {
 }
 
 static source *push_source(lua_State *lua) {
-    source *s = lua_newuserdatauv(lua, sizeof *s, UNQUOTE);
+    source *s = lua_newuserdatauv(lua, sizeof *s, PATH);
     *s = (source){0};
     lh_lua_push_type(lua, source_type, NULL, source_close);
     lua_setmetatable(lua, -2);
@@ -146,10 +149,73 @@ static void push_as(lua_State *lua, int from, int kind, const char *text) {
     }
 }
 
+static const char *past_digits(const char *text) {
+    while (*text >= '0' && *text <= '9')
+        ++text;
+    return text;
+}
+
+/* Whether a text is a number as csv.lua writes them: decimal, or infinite; nan is written as "". */
+static bool is_number(const char *text) {
+    if (strcmp(text, "inf") == 0 || strcmp(text, "-inf") == 0) return true;
+    if (*text == '-' || *text == '+') ++text;
+    const char *at = past_digits(text);
+    ptrdiff_t digits = at - text;
+    if (*at == '.') {
+        const char *fraction = at + 1;
+        at = past_digits(fraction);
+        digits += at - fraction;
+    }
+    if (digits > 0 && (*at == 'e' || *at == 'E')) {
+        const char *exponent = at[1] == '-' || at[1] == '+' ? at + 2 : at + 1;
+        at = past_digits(exponent);
+        digits = at - exponent;
+    }
+    return digits > 0 && *at == '\0';
+}
+
+/* The line of a file on which a row begins. */
+static int64_t line_of(const lh_csv_table *t, int64_t row) {
+    int64_t line = 1 + row;
+    for (int64_t i = 0; i < row * t->columns; ++i) {
+        const char *text = lh_csv_table_field(t, i / t->columns, i % t->columns);
+        for (text = strchr(text, '\n'); text != NULL; text = strchr(text + 1, '\n'))
+            ++line;
+    }
+    return line;
+}
+
+/* Fails for the first row that has a text in the column whose name is at the top. */
+static void refuse_text(lua_State *lua, int from, int64_t column, const char *text) {
+    const char *name = lua_tostring(lua, -1);
+    (void)lua_getiuservalue(lua, from, PATH);
+    const char *path = lua_tostring(lua, -1);
+    const lh_csv_table *t = push_table(lua, path);
+    int64_t row = 1;
+    while (row < t->rows && strcmp(lh_csv_table_field(t, row, column), text) != 0)
+        ++row;
+    lh_lua_check(lua, lh_fail(LH_EFORMAT, "%s:%" PRId64 ": column '%s': '%s' is no number", path,
+                              line_of(t, row), name, text));
+}
+
+/* A column of numbers with a text that is none would pass for one without this number. */
+static void check_numbers(lua_State *lua, int from, int64_t column, const lh_csv_column *c) {
+    const char *text = c->texts;
+    (void)lua_getiuservalue(lua, from, NUMERIC);
+    const bool is_numeric = lua_rawgeti(lua, -1, column) != LUA_TNIL;
+    for (int64_t i = 0; i < c->different && is_numeric; ++i) {
+        const char *said = is_quoted(text) ? text + 1 : text;
+        if (said[0] != '\0' && !is_number(said)) refuse_text(lua, from, column, text);
+        text += strlen(text) + 1;
+    }
+    lua_pop(lua, 2);
+}
+
 /* Pushes what a column's codes, counted from 1, stand for. */
 static void push_meanings(lua_State *lua, int from, int kind, int64_t column) {
     const lh_csv_column c = column_of(lua, lua_touserdata(lua, from), column);
     const char *text = c.texts;
+    check_numbers(lua, from, column, &c);
     lua_createtable(lua, (int)c.different, 0);
     for (int64_t i = 1; i <= c.different; ++i) {
         push_as(lua, from, kind, text);
@@ -184,16 +250,40 @@ static int row_index(lua_State *lua) {
     return 1;
 }
 
-/* csv_rows(path, unquote) -> array of rows, array of the columns' names, where in the file a row
- * can be appended (0: nowhere), whether an unfinished one is there, the line of one that was cut
- * (or 0). Rows are read only; what a column has is made when it is first asked for, so that a
- * hundred thousand rows of a hundred columns cost little. */
+/* Keeps which of the names in an array are in the set `is_numeric`. */
+static void keep_numeric(lua_State *lua, int is_numeric, int from, int names) {
+    lua_newtable(lua);
+    for (int64_t c = 0; lua_rawgeti(lua, names, c + 1) != LUA_TNIL; ++c) {
+        lua_pushvalue(lua, -1);
+        if (lua_rawget(lua, is_numeric) == LUA_TNIL) {
+            lua_pop(lua, 2);
+            continue;
+        }
+        lua_pop(lua, 1);
+        lua_rawseti(lua, -2, c);
+    }
+    lua_pop(lua, 1);
+    lua_setiuservalue(lua, from, NUMERIC);
+}
+
+/* csv_rows(path, unquote, is_numeric) -> array of rows, array of the columns' names, where in the
+ * file a row can be appended (0: nowhere), whether an unfinished one is there, the line of one that
+ * was cut (or 0). Rows are read only; what a column has is made when it is first asked for, so that
+ * a hundred thousand rows of a hundred columns cost little. Then one of the names in the set
+ * `is_numeric` (nil: none) fails where a text is neither a number nor empty. */
 static int csv_rows(lua_State *lua) {
-    enum { FROM = 3, NAMES, NUMBERS_OF, TYPE, ROWS };
+    enum { IS_NUMERIC = 3, FROM, NAMES, NUMBERS_OF, TYPE, ROWS };
     const char *path = luaL_checkstring(lua, 1);
     luaL_checktype(lua, 2, LUA_TFUNCTION);
-    lua_settop(lua, 2);
+    lua_settop(lua, IS_NUMERIC);
+    if (lua_isnil(lua, IS_NUMERIC)) {
+        lua_newtable(lua);
+        lua_replace(lua, IS_NUMERIC);
+    }
+    luaL_checktype(lua, IS_NUMERIC, LUA_TTABLE);
     source *s = push_indexed(lua, path);
+    lua_pushvalue(lua, 1);
+    lua_setiuservalue(lua, FROM, PATH);
     lua_pushvalue(lua, 2);
     lua_setiuservalue(lua, FROM, UNQUOTE);
     for (int kind = TEXTS; kind <= NUMBERS; ++kind) {
@@ -211,6 +301,7 @@ static int csv_rows(lua_State *lua) {
         lua_pushinteger(lua, c);
         lua_rawset(lua, NUMBERS_OF);
     }
+    keep_numeric(lua, IS_NUMERIC, FROM, NAMES);
     lua_pushvalue(lua, NUMBERS_OF);
     lua_setiuservalue(lua, FROM, COLUMNS);
     lua_createtable(lua, 0, 2);

@@ -70,10 +70,14 @@ end
 --- The same for reading alone, where a file is large: texts are made column by column, when one is
 --- first asked for; `pairs` finds none in a record. Then how long the file is up to its last row,
 --- for csv.append (0: none can be appended), and whether a process is appending one, or was killed
---- as it did.
+--- as it did. A column in the set `is_numeric` fails when it is asked for, with file and line, where a
+--- text in it is neither empty nor a number.
+---@param path string
+---@param needed? string[]
+---@param is_numeric? table<string, boolean>
 ---@return table records, table columns, integer size, boolean unfinished
-function csv.rows(path, needed)
-  local records, columns, size, unfinished, cut = core.csv_rows(path, quote.csv_read)
+function csv.rows(path, needed, is_numeric)
+  local records, columns, size, unfinished, cut = core.csv_rows(path, quote.csv_read, is_numeric)
   tell_cut(path, cut)
   if columns[1] then check_columns(path, columns, needed) end
   return records, columns, size, unfinished

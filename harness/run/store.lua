@@ -142,11 +142,15 @@ local function check_identity(path, rows)
   end
 end
 
+-- A metric that is no number is a damaged file, not a run that lacks it.
+local is_numeric = { seed = true, step = true }
+for _, name in ipairs(metrics.names()) do is_numeric[name] = true end
+
 -- A row that is being appended gets its first byte last, which no clock of the file system need
 -- show.
 local function runs_of(path)
   local rows, columns, size, unfinished = {}, {}, 0, false
-  if path then rows, columns, size, unfinished = csv.rows(path, needed_columns) end
+  if path then rows, columns, size, unfinished = csv.rows(path, needed_columns, is_numeric) end
   check_identity(path, rows)
   return { rows = rows, columns = columns, size = size }, unfinished
 end

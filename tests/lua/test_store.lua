@@ -79,6 +79,26 @@ t.test("rows for reading alone have the fields of rows that are read whole", fun
   t.equal(#csv.rows(write("empty.csv", "")), 0)
 end)
 
+t.test("a metric that is no number is an error with its line, when it is read", function()
+  local head = "run_id,row,dataset,seed,scale,device,status,identity,accuracy,window\n"
+  local function rows(accuracy)
+    core.make_folder(folder .. "/numbers")
+    write("numbers/runs.csv", head .. 'a,"two\nlines",d,1,s,cpu,done,2,0.5,0x10\nb,x,d,2,s,cpu,done,2,' .. accuracy
+      .. ",y\n")
+    return store.at(folder, "numbers"):rows()
+  end
+  for _, text in ipairs { "abc", "nan", "0x10", "1e", ".", "-", "1.5.2", "e5", "+inf", "INF", "'=1" } do
+    local wrong = ("numbers/runs.csv:4: column 'accuracy': '%s' is no number"):format(text)
+    t.fails(function() return csv.numbers(rows(text), "accuracy") end, wrong)
+    t.fails(function() return rows(text)[1].accuracy end, wrong)
+    t.equal(rows(text)[2].window, "y")
+  end
+  t.equal(csv.numbers(rows "'-1.5", "accuracy")[2], -1.5)
+  for _, text in ipairs { "", "1", "-1.5", "+2.", ".5", "1e5", "1.25E-07", "inf", "-inf" } do
+    t.equal(rows(text)[2].accuracy, text)
+  end
+end)
+
 -- The rows of a file, the same as tables, and both in one array.
 local function in_every_form(path)
   local lazy, whole, mixed = csv.rows(path), csv.read(path), {}
