@@ -101,6 +101,7 @@ local function ranked(rows, losses, results, over, at)
     local entry = unit and reached(row, losses[row], unit, at)
     if entry then
       entry.status, entry.why = results:status(row.label, row.dataset)
+      entry.constant = results:learns_nothing(row.label, row.dataset) and entry.loss or nil
       list[#list + 1] = entry
     end
   end

@@ -31,9 +31,10 @@ function statuses.most_seeds(rows)
 end
 
 --- Whether the mean over a row's seeds may lack those that did worst: some did not end well (`why`
---- names them), or planned ones are not there and others have more, `most`.
+--- names them), or others have more `seeds` with a value, `most`. What learns nothing (`constant`, its
+--- value) has the same at every seed, and lacks none.
 function statuses.lacks_seeds(row, most)
-  return row.why ~= nil or (row.status == "partial" and row.seeds < most)
+  return row.why ~= nil or (not row.constant and row.seeds < most)
 end
 
 --- What may be the best: of today's runs, on an idle machine, on all data sets and, of what each seed

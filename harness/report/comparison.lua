@@ -95,11 +95,6 @@ local function cost_of(column, label, metric)
   return metrics.pooled(metric) == "max" and most or sum / #column.datasets, busy
 end
 
--- What learns nothing has the same value at every seed.
-local function learns_nothing(column, label)
-  return column.results:value(label, "parameters", column.datasets[1]) == 0
-end
-
 local function cell_of(column, label)
   local by_seed = means_by_seed(column, label)
   local values = sorted(by_seed)
@@ -107,7 +102,7 @@ local function cell_of(column, label)
     why = why_of(column, label) }
   if #values == 0 then return cell end
   cell.value, cell.spread = statistics.of(values)
-  cell.constant = learns_nothing(column, label) and cell.value or nil
+  cell.constant = column.results:learns_nothing(label, column.datasets[1]) and cell.value or nil
   cell.step_time_ms, cell.busy = cost_of(column, label, "step_time_ms")
   cell.peak_memory_bytes = cost_of(column, label, "peak_memory_bytes")
   return cell
@@ -117,8 +112,7 @@ end
 
 -- A mean over fewer seeds than others have, or beside seeds that did not end well, is no candidate.
 local function is_candidate(column, cell)
-  local row = { why = cell.why, seeds = cell.seeds, status = cell.constant and "done" or "partial" }
-  return cell.value ~= nil and not statuses.lacks_seeds(row, column.seeds)
+  return cell.value ~= nil and not statuses.lacks_seeds(cell, column.seeds)
 end
 
 -- Of a metric of which neither end is better there is no best.

@@ -500,6 +500,9 @@ function Results:value(row, metric, dataset)
   return mean, nil, count
 end
 
+--- Whether a row learns nothing, and so has one value at every seed.
+function Results:learns_nothing(row, dataset) return self:value(row, "parameters", dataset) == 0 end
+
 --- The value of the seed that did best on the validation split by the same metric, as the papers of
 --- several seeds report it: a seed without a finite number there is not the best. nil where there is no
 --- such metric or it was not measured.

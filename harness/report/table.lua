@@ -231,7 +231,7 @@ local function cell_of(results, paper, label, name, column, select)
       or seeds_of(results, label, dataset and { dataset } or results:datasets_of(label)),
     status = status, why = why, reasons = reasons, busy = value ~= nil and busy,
     by_seed = dataset and (results:values(label, column.metric, dataset)),
-    constant = dataset and results:value(label, "parameters", dataset) == 0 and value or nil,
+    constant = results:learns_nothing(label, dataset) and value or nil,
     generated = value ~= nil and is_generated(results, label, dataset),
   }
 end

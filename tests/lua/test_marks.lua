@@ -91,7 +91,7 @@ local function seeded(name, seeds)
 end
 
 t.test("where rows have different numbers of seeds, tables, charts and the page say so", function()
-  local bench = seeded("uneven", { lstm = 1, rnn = 2, slide = 3 })
+  local bench = seeded("uneven", { lstm = 1, rnn = 2, slide = 3, wide = 3 })
   bench:plot { "bars", y = "bits_per_byte" }
   local said = "1 to 3 seeds (fewer: lstm, rnn)"
   local found = results.of(bench, settings)
@@ -102,7 +102,7 @@ t.test("where rows have different numbers of seeds, tables, charts and the page 
   t.equal(tables.notes(read)[1], tables.notes(made)[1])
   t.contains(chart.values(bench, settings, found, true)[1].source, "scale small · " .. said .. " · ")
   local page = core.read_file(html.write(folder))
-  t.contains(page, "6 runs done, 0 failed or diverged. Scale small, " .. said .. ". ")
+  t.contains(page, "9 runs done, 0 failed or diverged. Scale small, " .. said .. ". ")
   t.contains(page, "<td>1 to 3</td>")
 end)
 
@@ -164,9 +164,17 @@ t.test("stale rows are marked, named and never the best", function()
     "with runs that are not today's (stale): a, b and 2 more")
 end)
 
+-- What a run has of the metric by what became of its seed: none if that is "unscored", a loss that counts for
+-- nothing if it is "diverged".
+local function loss_of(seed)
+  if seed == "unscored" then return nil end
+  return seed == "diverged" and 9 or seed
+end
+
 -- The rows that are the best of the first column, and the front of their chart; `seeds`: for each row what
--- became of its seeds, a loss or "diverged".
-local function best_of(name, seeds)
+-- became of its seeds, a loss, "diverged" or "unscored" (finished without the metric); `constant`: a row that
+-- learns nothing.
+local function best_of(name, seeds, constant)
   local labels = {}
   for label in pairs(seeds) do labels[#labels + 1] = label end
   table.sort(labels)
@@ -174,9 +182,9 @@ local function best_of(name, seeds)
   for i, label in ipairs(labels) do
     bench.rows[i].seeds = 3
     for seed, loss in ipairs(seeds[label]) do
-      local has_ended = loss ~= "diverged"
-      runs.put(folder, bench, { label = label, seed = seed, data = "d", bits_per_byte = has_ended and loss or 9,
-        flops_per_token = i, status = has_ended and "done" or "diverged" })
+      runs.put(folder, bench, { label = label, seed = seed, data = "d", bits_per_byte = loss_of(loss),
+        flops_per_token = i, parameters = label == constant and 0 or 100,
+        status = loss == "diverged" and "diverged" or "done" })
     end
   end
   bench:table { columns = { "bits_per_byte", "flops_per_token" } }
@@ -198,15 +206,17 @@ local function best_of(name, seeds)
 end
 
 t.test("a mean that lacks seeds is not the best where others have them, nor on a front", function()
-  local function check(best, loss, seeds)
-    local name = "lacking-" .. best .. loss
-    local found, front = best_of(name, seeds)
+  local count = 0
+  local function check(best, loss, seeds, constant)
+    count = count + 1
+    local found, front = best_of("lacking-" .. count, seeds, constant)
     t.equal(found, best)
     t.near(front, loss, 1e-12)
   end
   local whole = { 3, 3, 3 }
   check("whole", 3, { lucky = { 1, "diverged", "diverged" }, whole = whole })
   check("whole", 3.5, { begun = { 1, 1 }, whole = { 3, 3.5, 4 } })
+  check("whole", 3, { unscored = { 1, 1, "unscored" }, whole = whole })
   check("one", 1, { one = { 1 }, two = { 2 } }) -- all have been run as often
 end)
 

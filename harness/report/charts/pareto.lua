@@ -52,14 +52,27 @@ local function points_of(view, plot, dataset)
   return points, names, beyond
 end
 
+-- How many seeds a row has a value of, of the metrics of which seeds have their own.
+local function seeds_of(found, row, by_seed)
+  local least = math.huge
+  for _, metric in ipairs(by_seed) do
+    least = math.min(least, select(3, found:value(row.label, metric, row.dataset)))
+  end
+  return least
+end
+
 -- Where seeds have values of their own, what lacks seeds is doubtful as well.
 local function doubt_lacking(found, points, x, y)
-  if not (metrics.is_by_seed(x) or metrics.is_by_seed(y)) then return end
-  local runs = {}
+  local by_seed, runs = {}, {}
+  for _, metric in ipairs { x, y } do
+    if metrics.is_by_seed(metric) then by_seed[#by_seed + 1] = metric end
+  end
+  if #by_seed == 0 then return end
   for i, point in ipairs(points) do
-    local label, dataset = point.row.label, point.row.dataset
-    local status, why = found:status(label, dataset)
-    runs[i] = { status = status, why = why, seeds = #found:group(label, dataset).done }
+    local row = point.row
+    local status, why = found:status(row.label, row.dataset)
+    runs[i] = { status = status, why = why, seeds = seeds_of(found, row, by_seed),
+      constant = found:learns_nothing(row.label, row.dataset) }
   end
   local most = statuses.most_seeds(runs)
   for i, point in ipairs(points) do
