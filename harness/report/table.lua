@@ -16,13 +16,13 @@ local tables = {}
 
 tables.csv_columns = {
   "row", "model", "dataset", "metric", "published", "measured", "deviation", "seeds", "scale",
-    "status", "mean", "spread", "device", "note", "rounds",
+    "status", "mean", "spread", "device", "note", "rounds", "best",
 }
 
 --- What a file has besides, where it has something to say: options that `--set` changed; in its first
 --- line how rows were tuned, and columns that no row has a value of; whether a value is told from the best; whether
---- it is of data that the embedded generator made.
-tables.more_columns = { "changed", "tuning", "empty", "tie", "generated" }
+--- it is of data that the embedded generator made; the spread that a paper prints.
+tables.more_columns = { "changed", "tuning", "empty", "tie", "generated", "published_spread" }
 
 -- ---- building ----
 
@@ -259,7 +259,8 @@ local function most_seeds(rows, index, metric)
 end
 
 -- Marks the best of every column: as `better_of` says by metric, else the metric's own; of times of
--- several rounds there is none. The value of a chosen seed is no mean, and has no ties.
+-- several rounds there is none. The value of a chosen seed is no mean, and has no ties. What a file tells from
+-- the best, or calls a tie, is not the best.
 local function mark_all(made, better_of)
   for c, column in ipairs(made.columns) do
     local better = better_of[column.metric] or metrics.better(column.metric)
@@ -268,7 +269,7 @@ local function mark_all(made, better_of)
       local cell = row.cells[c]
       local value = statuses.candidate(cell, most)
       cell.best = false
-      if value then
+      if value and cell.tie == nil then
         candidates[#candidates + 1] = { cell = cell, value = value, by_seed = cell.by_seed, constant = cell.constant }
         tested = tested and cell.by_seed ~= nil and not cell.selected
       end
@@ -457,7 +458,8 @@ function tables.records(made)
           seeds = cell.seeds, scale = made.scale, status = cell.status, mean = cell.mean,
           spread = cell.spread, device = made.device, note = note_of(cell),
           rounds = column.apart and "several" or nil, changed = made.changed,
-          tie = cell.tie ~= nil and ties[cell.tie] or nil, generated = cell.generated and "yes" or nil,
+          best = cell.best and "yes" or nil, tie = cell.tie ~= nil and ties[cell.tie] or nil,
+          generated = cell.generated and "yes" or nil, published_spread = cell.published_spread,
         }
       end
     end
@@ -492,12 +494,12 @@ local function cell_of_record(record)
   local why, reason = note_of_record(record)
   local busy = record.status == "busy" or record.status == statuses.busy_of_fewer
   return {
-    model = record.model, published = number "published", measured = number "measured", deviation = number "deviation",
-    seeds = number "seeds" or 0,
+    model = record.model, published = number "published", published_spread = number "published_spread",
+    measured = number "measured", deviation = number "deviation", seeds = number "seeds" or 0,
     mean = number "mean", spread = number "spread", status = record.status, why = why,
     reasons = reason and { { text = reason, busy = busy } } or {},
-    selected = number "measured" ~= number "mean", busy = busy, tie = is_tie[record.tie or ""],
-    generated = record.generated == "yes",
+    selected = number "measured" ~= number "mean", busy = busy, best = record.best == "yes",
+    tie = is_tie[record.tie or ""], generated = record.generated == "yes",
   }
 end
 
@@ -507,8 +509,8 @@ local function dataset_of(record)
   return not serves_all and record.dataset or nil
 end
 
---- The table that a file of table_files.write holds, or nil where the file is none. What only the
---- script knows, its title and which way the best lies, is the file's name and the metric's own.
+--- The table that a file of table_files.write holds, or nil where the file is none. Its title, which only the
+--- script knows, is the file's name.
 function tables.read(path)
   local records, names = csv.read(path)
   if table.concat(names, ",", 1, math.min(#names, 10))
@@ -547,7 +549,7 @@ function tables.read(path)
       row.cells[c] = row.cells[c] or { seeds = 0, status = "missing", reasons = {} }
     end
   end
-  mark_all(made, {})
+  if not records[1].best then mark_all(made, {}) end -- a file of before it said so
   tell_generated(made)
   return made
 end

@@ -217,6 +217,7 @@ t.test("a mean that lacks seeds is not the best where others have them, nor on a
   check("whole", 3, { lucky = { 1, "diverged", "diverged" }, whole = whole })
   check("whole", 3.5, { begun = { 1, 1 }, whole = { 3, 3.5, 4 } })
   check("whole", 3, { unscored = { 1, 1, "unscored" }, whole = whole })
+  check("constant", 1, { constant = { 1 }, whole = whole }, "constant")
   check("one", 1, { one = { 1 }, two = { 2 } }) -- all have been run as often
 end)
 

@@ -5,6 +5,7 @@ local runs = dofile "tests/lua/runs.lua"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local lh = require "longhaul"
+local markup = require "longhaul.report.markup"
 local page = require "longhaul.report.html"
 local parts = require "longhaul.report.page"
 local results = require "longhaul.report.results"
@@ -72,6 +73,39 @@ t.test("a table read from its file says no more than the one that was written", 
   t.equal(cell.status, "partial")
   t.contains(cell.why, "seed 2")
   t.equal(#cell.reasons, 0)
+end)
+
+-- Three rows of equal means and one that is told from them, beside a paper that prints spreads.
+local function equals()
+  local equal = lh.experiment "rsa-table4"
+  for i, name in ipairs { "Informer", "b", "c", "far" } do
+    equal:row { name, slug = i == 1 and "informer" or nil, task = task, train = lh.train { steps = 5 }, seeds = 3,
+      model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }, dataset = "ETTh1 24" }
+    for seed = 1, 3 do
+      local far = name == "far" and 1 + seed / 100 or 0
+      runs.put(folder, equal, { label = name, seed = seed, mse = 0.5 + far, mae = 0.5 + far, data = "d" })
+    end
+  end
+  equal:table { columns = { "mse", "mae" }, published = "rsa_table4", best = { mae = "max" } }
+  return tables.build(equal, equal.tables[1], results.of(equal, settings))
+end
+
+t.test("what a file says of marks and spreads is what was written; of an older one no tie is the best", function()
+  local equal, older = equals(), folder .. "/older.csv"
+  local path = require("longhaul.report.table_files").write(equal, folder .. "/rsa-table4")[1]
+  local shown = markup.html(equal)
+  t.contains(shown, "±0.144</td>")
+  t.equal(select(2, shown:gsub('class="here best"', "")), 2)
+  local read = tables.read(path)
+  read.title, read.source = equal.title, equal.source
+  t.equal(markup.html(read), shown)
+  local records, names = csv.read(path)
+  local before = {}
+  for _, name in ipairs(names) do before[#before + 1] = name ~= "best" and name or nil end
+  csv.write(older, before, records)
+  for r, row in ipairs(tables.read(older).rows) do
+    for c, cell in ipairs(row.cells) do t.equal(cell.best, equal.rows[r].cells[c].best) end
+  end
 end)
 
 -- The page of a folder, without its style.
