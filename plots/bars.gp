@@ -14,4 +14,4 @@ plot $bars using ($2 / 2):1:($2 / 2):(0.34) with boxxyerror linecolor rgb "#0072
      $bars using ($4 > $3 ? $3 : NaN):1:($4 - $3):(0) with vectors @whisker notitle, \
      $published using (published ? $2 : NaN):1 with points pointtype 7 pointsize 2.2 * mark_size linecolor rgb "white" notitle, \
      $published using (published ? $2 : NaN):1 with points pointtype 6 pointsize 2 * mark_size linecolor rgb "#1d2733" linewidth 1.5 notitle, \
-     $bars using 6:1:(stringcolumn(5)) with labels left offset 0.7,0 font small notitle
+     $bars using 6:1:5 with labels left offset 0.7,0 font small notitle

@@ -10,4 +10,4 @@ set style fill solid 0.35 border
 plot $boxes using 1:3:2:6:5 with candlesticks linecolor rgb "#0072B2" linewidth 1.4 notitle whiskerbars 0.5, \
      $boxes using 1:4:4:4:4 with candlesticks linecolor rgb "#D55E00" linewidth 2.4 notitle, \
      $outliers using 1:2 with points pointtype 6 pointsize mark_size linecolor rgb "#1d2733" notitle, \
-     $outliers using 1:2:(stringcolumn(3)) with labels left offset 0.9,0 font small notitle
+     $outliers using 1:2:3 with labels left offset 0.9,0 font small notitle

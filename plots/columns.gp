@@ -17,11 +17,11 @@ if (split) {
          for [i = 3:|names|] $bars using ($2 > $3 ? $1 : NaN):3:($1 - half):($1 + half):3:2 \
              with boxxyerror linecolor rgb colors[2] fillstyle pattern 4 border title above_whole, \
          $bars using ($6 > $5 ? $1 : NaN):5:(0):($6 - $5) with vectors @whisker notitle, \
-         $ticks using 1:(0):(stringcolumn(2)) with labels offset 0,-0.9 font small notitle, \
-         $clusters using 1:(0):(stringcolumn(2)) with labels offset 0,-2.2 notitle
+         $ticks using 1:(0):2 with labels offset 0,-0.9 font small notitle, \
+         $clusters using 1:(0):2 with labels offset 0,-2.2 notitle
 } else {
     plot for [i = 1:members] $bars using (int($4) == i ? $1 : NaN):(0):($1 - half):($1 + half):(0):3 \
              with boxxyerror linecolor rgb colors[i] title names[i], \
          $bars using ($6 > $5 ? $1 : NaN):5:(0):($6 - $5) with vectors @whisker notitle, \
-         $clusters using 1:(0):(stringcolumn(2)) with labels offset 0,-0.9 notitle
+         $clusters using 1:(0):2 with labels offset 0,-0.9 notitle
 }

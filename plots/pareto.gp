@@ -19,6 +19,6 @@ plot $front using 1:(frontier ? $2 : NaN) with steps linecolor rgb "#b4bec8" lin
          pointsize mark_size * 1.2 title (groups > 1 ? names[i] : ""), \
      for [i = 1:(published ? groups : 0)] $published using (int($3) == i ? $1 : NaN):2 with points linetype i pointtype 6 \
          pointsize 2 * mark_size notitle, \
-     $labels using (int($4) == -1 ? $1 : NaN):2:(stringcolumn(3)) with labels left font small textcolor rgb "#1d2733" notitle, \
-     $labels using (int($4) == 0 ? $1 : NaN):2:(stringcolumn(3)) with labels center font small textcolor rgb "#1d2733" notitle, \
-     $labels using (int($4) == 1 ? $1 : NaN):2:(stringcolumn(3)) with labels right font small textcolor rgb "#1d2733" notitle
+     $labels using (int($4) == -1 ? $1 : NaN):2:3 with labels left font small textcolor rgb "#1d2733" notitle, \
+     $labels using (int($4) == 0 ? $1 : NaN):2:3 with labels center font small textcolor rgb "#1d2733" notitle, \
+     $labels using (int($4) == 1 ? $1 : NaN):2:3 with labels right font small textcolor rgb "#1d2733" notitle

@@ -22,6 +22,8 @@ function gnuplot.assign(name, value)
   return ("%s = %.10g"):format(name, value)
 end
 
+-- Templates name a label by the number of its column: the text of a stringcolumn() gnuplot would parse again, and
+-- take quotes and backslashes in it as its own.
 local function field(value)
   if type(value) == "string" then return gnuplot.quoted(value) end
   if value == nil or value ~= value then return "NaN" end

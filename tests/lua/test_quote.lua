@@ -106,6 +106,48 @@ t.test("a chart of hostile names is drawn, its files are valid, and nothing runs
   t.check(not core.exists(bait), "a name was run")
 end)
 
+-- What templates that label their data need to draw `texts`: { template, blocks, settings } each. gnuplot takes no
+-- empty block: a row that is not drawn stands for one.
+local function labelled(texts)
+  local bars, points, outliers, clusters, tics = {}, {}, {}, {}, {}
+  for i, text in ipairs(texts) do
+    bars[i], outliers[i], clusters[i] = { i, 1, 1, 1, text, 1 }, { 1, i, text }, { i, text }
+    points[i], tics[i] = { 1, i, text, i % 3 - 1 }, "tic"
+  end
+  local function none(columns) return { { { n = columns } } } end
+  local function columns(split, ticks_text, clusters_text)
+    return { "columns",
+      { { "bars", { { { 1, 1, 2, 1, 1, 1 } } } }, { "ticks", { ticks_text } }, { "clusters", { clusters_text } } },
+      { { "split", split }, { "clusters", #texts }, { "members", 1 }, { "width", 1 }, { "names", { "a", "b" } } } }
+  end
+  local other = { { 1, "other" } }
+  return {
+    columns(0, other, clusters), columns(1, other, clusters), columns(1, clusters, other),
+    { "bars", { { "bars", { bars } }, { "published", none(2) } },
+      { { "rows", #texts }, { "left", 0.2 }, { "published", 0 }, { "labels", tics } } },
+    { "boxes", { { "boxes", { { { 1, 1, 2, 3, 4, 5 } } } }, { "outliers", { outliers } } },
+      { { "boxes", 1 }, { "names", { "a" } } } },
+    { "pareto",
+      { { "points", { { { 1, 1, 1, 1, 1, 1, 1 } } } }, { "front", { { { 1, 1 } } } }, { "labels", { points } },
+        { "leaders", none(4) }, { "published", none(3) } },
+      { { "groups", 1 }, { "names", { "a" } }, { "right", 0.9 }, { "frontier", 0 }, { "front_end", 1 },
+        { "published", 0 } } },
+  }
+end
+
+t.test("the labels that a template draws are the texts as they are", function()
+  local texts = { 'a, "b" & <i>c</i> 100%', "$$\\input", "back\\slash", "'", '"', "NaN", "1e5", "@macro" }
+  for _, one in ipairs(labelled(texts)) do
+    local made = gnuplot.new(one[1], "title", "x", "y")
+    made.blocks, made.settings = one[2], one[3]
+    local svg = core.read_file(gnuplot.chart(folder .. "/labels", made, "svg")[1])
+    for _, text in ipairs(texts) do
+      local shown = text:gsub("[&<]", { ["&"] = "&amp;", ["<"] = "&lt;" })
+      t.check(svg:find(">" .. shown .. "<", 1, true), ("%s lacks %s"):format(one[1], shown))
+    end
+  end
+end)
+
 t.test("a chart is drawn whatever its folder is called", function()
   for _, name in ipairs { "-o `touch " .. bait .. "`", "a\nb", "'\"|$(touch " .. bait .. ")",
     "100%d \xFF" } do
