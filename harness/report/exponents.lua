@@ -150,28 +150,37 @@ end
 
 local function by_x(a, b) return a[1] < b[1] end
 
+-- By how much `points` lie above `base`, in logarithms, where either has a point and both were measured: { x,
+-- difference } in order. Between two of these both are straight lines.
+local function differences(points, base)
+  local list = {}
+  for _, point in ipairs(table.move(base, 1, #base, #points + 1, { table.unpack(points) })) do
+    local own, other = between(points, point[1]), between(base, point[1])
+    if own and other then list[#list + 1] = { point[1], math.log(own / other) } end
+  end
+  table.sort(list, by_x)
+  return list
+end
+
 --- From where on `points` are below `base` (both { x, y }), as far as both were measured: x, by the
 --- straight lines between logarithms, and whether that is the first point of both; false where the
---- last one is not below, nil where nothing was measured of both.
+--- last one is not below, and whether another is; nil where nothing was measured of both.
 function exponents.crossing(points, base)
   table.sort(points, by_x)
   table.sort(base, by_x)
-  local found, before, first = false, nil, nil
-  for _, point in ipairs(points) do
-    local other = between(base, point[1])
-    if other then
-      local ratio = math.log(point[2] / other)
-      if ratio >= 0 then
-        found = false
-      elseif not found then
-        found = before and point[1] * (before[1] / point[1]) ^ (ratio / (ratio - before[2]))
-          or point[1]
-        first = before == nil
-      end
-      before = { point[1], ratio }
+  local found, before, first, any = false, nil, nil, false
+  for _, point in ipairs(differences(points, base)) do
+    local x, difference = point[1], point[2]
+    if difference >= 0 then
+      found = false
+    elseif not found then
+      found = before and x * (before[1] / x) ^ (difference / (difference - before[2])) or x
+      first, any = before == nil, true
     end
+    before = point
   end
   if not before then return nil end
+  if not found then return false, any end
   return found, first
 end
 
@@ -203,6 +212,10 @@ end
 local function sentence_of(group, base, measure, axis, points, others, of)
   local x, first = exponents.crossing(points, others)
   if x == nil then return nil end
+  if x == false and first then
+    return ("%s: less %s than %s at some %s, but not at the last that was measured of both%s."):format(group, measure,
+      base, axis, of)
+  end
   if not x then
     return ("%s: at no %s less %s than %s, as far as both were measured%s."):format(group, axis,
       measure, base, of)

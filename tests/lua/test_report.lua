@@ -477,5 +477,28 @@ t.test("a curve is below another from where their lines cross in logarithms", fu
   t.equal(exponents.crossing({ { 1, 1 } }, steep), nil)
 end)
 
+t.test("lines cross between points of the other one alone, too", function()
+  local exponents = require "longhaul.report.exponents"
+  local function ends() return { { 1, 2 }, { 100, 2 } } end
+  -- the base falls to a twentieth of them at 10, and meets them again on the way to 100
+  local x, first = exponents.crossing(ends(), { { 1, 1 }, { 10, 0.1 }, { 100, 3 } })
+  t.near(x, 10 * 10 ^ (math.log(20) / math.log(30)), 1e-9)
+  t.equal(first, false)
+  local last, any = exponents.crossing(ends(), { { 1, 1 }, { 10, 50 }, { 100, 1 } })
+  t.check(last == false and any, "below at 10, not at 100")
+  last, any = exponents.crossing(ends(), { { 1, 1 }, { 10, 0.5 }, { 100, 1 } })
+  t.check(last == false and not any, "below nowhere")
+  local humped = lh.experiment "humped"
+  local errors = { a = { [1] = 2, [100] = 2 }, b = { [1] = 1, [10] = 50, [100] = 1 } }
+  for point in lh.grid { { "kind", "a", "b" }, { "length", 1, 10, 100 } } do
+    local name, mse = ("%s %d"):format(point.kind, point.length), errors[point.kind][point.length]
+    humped:row { point, label = name, model = slide, task = task, train = train, dataset = "costs" }
+    if mse then runs.put(folder, humped, { label = name, mse = mse }) end
+  end
+  local options = { group = "kind", over = { "length" }, of = { error = "mse" }, crossing = "b" }
+  t.equal(exponents.crossings(humped, options, results.of(humped, settings))[1],
+    "a: less error than b at some length, but not at the last that was measured of both.")
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()
