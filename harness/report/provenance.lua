@@ -52,7 +52,8 @@ end
 --- it behind the version.
 function provenance.is_clean(run)
   local dirty, version = run.dirty or "", run.code_version or ""
-  return dirty == "no" or (dirty == "" and not version:find "dirty" and version ~= "unknown")
+  local is_known = version ~= "" and version ~= "unknown"
+  return dirty == "no" or (dirty == "" and is_known and not version:find "dirty")
 end
 
 -- `groups`: of runs that say the same of their source.

@@ -3,6 +3,7 @@
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local place = require "longhaul.report.place"
+local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.run.quote"
 local store = require "longhaul.run.store"
 local summary = require "longhaul.report.summary"
@@ -41,10 +42,7 @@ local function status_of(runs)
     if not tonumber(run.identity) or tonumber(run.identity) < 2 then
       return "to be measured again: identified by an earlier rule"
     end
-    local code = run.code_version or "unknown"
-    if code:find "dirty" or code:find "unknown" then
-      return "to be measured again: not of a commit"
-    end
+    if not provenance.is_clean(run) then return "to be measured again: not of a commit" end
   end
   return "current"
 end

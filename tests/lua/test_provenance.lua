@@ -3,9 +3,11 @@ local t = dofile "tests/test.lua"
 local chart = require "longhaul.report.chart"
 local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
+local lh = require "longhaul"
 local markup = require "longhaul.report.markup"
 local page = require "longhaul.report.html"
 local provenance = require "longhaul.report.provenance"
+local reference = require "longhaul.report.reference"
 local results = require "longhaul.report.results"
 local runs = dofile "tests/lua/runs.lua"
 local script = require "longhaul.script"
@@ -68,6 +70,7 @@ t.test("a commit is clean only where its build says so", function()
   t.check(provenance.is_clean { dirty = "", code_version = "0123" }, "rows of before")
   t.check(not provenance.is_clean { dirty = "", code_version = "0123-dirty" })
   t.check(not provenance.is_clean { code_version = "unknown" })
+  t.check(not provenance.is_clean {}, "a row that says nothing")
   local base = { seed = "1", data = "d", machine = "m", threads = "1", date = "2026-01-01" }
   local function with(dirty)
     return setmetatable({ dirty = dirty, code_version = "c" }, { __index = base })
@@ -76,6 +79,19 @@ t.test("a commit is clean only where its build says so", function()
   t.contains(provenance.sentence { with "yes", with "no" },
     "code c (1 of 2 runs of changed or unknown source)")
   t.contains(provenance.sentence { with "no" }, "Measured on m, 1 thread, code c, 2026-01-01.")
+end)
+
+t.test("an overview calls no run of changed source current", function()
+  local of = lh.experiment "overview"
+  of:row { "w8", model = lh.models.slide { layers = 1, width = 8, heads = 2, window = 8 }, dataset = "pg19",
+    task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 2 }, segment = 16, batch = 2 },
+    train = lh.train { steps = 2 } }
+  for dirty, says in pairs { no = "| current |", yes = "not of a commit |", unknown = "not of a commit |" } do
+    local own = folder .. "/overview-" .. dirty
+    core.make_folder(own)
+    runs.put(own, of, { label = "w8", seed = 1, code_version = "0123456789ab", dirty = dirty })
+    t.contains(reference.markdown(own), says)
+  end
 end)
 
 t.test("machine and threads of step times stand there where others trained", function()
