@@ -9,12 +9,14 @@ function quantity.duration(seconds)
   return ("%dh%02dm"):format(seconds // 3600, seconds % 3600 // 60)
 end
 
---- 12345 -> "12.3K".
+local units = { { 1, "" }, { 1e3, "K" }, { 1e6, "M" }, { 1e9, "G" }, { 1e12, "T" }, { 1e15, "P" }, { 1e18, "E" } }
+
+--- 12345 -> "12.3K", 999700 -> "1M".
 function quantity.amount(number)
-  for _, unit in ipairs { { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "K" } } do
-    if number >= unit[1] then return ("%.3g%s"):format(number / unit[1], unit[2]) end
-  end
-  return ("%.3g"):format(number)
+  local at = 1
+  -- what three digits round to 1000 is one of the next unit
+  while at < #units and number / units[at][1] >= 999.5 do at = at + 1 end
+  return ("%.3g%s"):format(number / units[at][1], units[at][2])
 end
 
 return quantity

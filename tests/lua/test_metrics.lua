@@ -586,5 +586,11 @@ t.test("the gate of a row is the mean of its layers'", function()
   t.near(tonumber(row.rsa_gate), (gates[1] + gates[2] + gates[3]) / 3, 1e-12)
 end)
 
+t.test("an amount has three digits and the unit that they need", function()
+  local texts = { [0] = "0", [0.05] = "0.05", [999] = "999", [999.4] = "999", [999.5] = "1K", [1000] = "1K",
+    [12345] = "12.3K", [999400] = "999K", [999700] = "1M", [999.7e9] = "1T", [1.5e15] = "1.5P", [2e18] = "2E" }
+  for number, text in pairs(texts) do t.equal(metrics.text("parameters", number), text) end
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()
