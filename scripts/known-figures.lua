@@ -4,8 +4,10 @@ local core = require "longhaul.core"
 local cost = require "longhaul.run.cost"
 local csv = require "longhaul.run.csv"
 local lists = require "longhaul.run.lists"
+local provenance = require "longhaul.report.provenance"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
+local reference = require "longhaul.report.reference"
 local results = require "longhaul.report.results"
 local statistics = require "longhaul.report.statistics"
 local store = require "longhaul.run.store"
@@ -107,7 +109,7 @@ end
 local function heading(path, dataset)
   local runs = path:match "^(.*/)" .. "runs.csv"
   for _, run in ipairs(core.exists(root .. runs) and matching(runs, { dataset = dataset }) or {}) do
-    if run.data:find("generator", 1, true) then return dataset .. ", generated" end
+    if provenance.is_generated(run) then return dataset .. ", generated" end
   end
   return dataset
 end
@@ -453,26 +455,14 @@ end
 
 --- What lies in a folder of reference runs, as a table.
 function known.reference(folder)
-  return require("longhaul.report.reference").markdown(root .. folder)
+  return reference.markdown(root .. folder)
 end
 
 --- The folders of reference runs, likewise.
-function known.machines() return require("longhaul.report.reference").machines(root:sub(1, -2)) end
+function known.machines() return reference.machines(root:sub(1, -2)) end
 
 --- The folders of reference runs that wait to be measured again.
-function known.waiting() return require("longhaul.report.reference").waiting(root:sub(1, -2)) end
-
--- The first sentence of the comment at a script's head.
-local function sentence_at_head(text)
-  local words = {}
-  for line in text:gmatch "([^\n]*)\n" do
-    local said = line:match "^%-%- ?(.*)"
-    if not said then break end
-    words[#words + 1] = said
-  end
-  local all = table.concat(words, " ")
-  return all:match "^(.-)%.%s+%u" or all:match "^(.-)%.?$"
-end
+function known.waiting() return reference.waiting(root:sub(1, -2)) end
 
 -- Seconds of training of the committed runs of an experiment at a scale, its trials among them; nil where
 -- there are none.
@@ -518,7 +508,7 @@ function known.scripts(machine)
     local text = core.read_file("experiments/" .. path)
     local name = text:match 'experiment%s*%(?%s*"([^"]+)"' or text:match 'include "samples.lua"%("([^"]+)"'
     lines[#lines + 1] = name and ("| [%s](../experiments/%s) | %s | %s |"):format(path, path,
-      quote.markdown(sentence_at_head(text)), time_of(machine, name))
+      quote.markdown(reference.first_sentence(text)), time_of(machine, name))
   end
   return "| script | what | trained for |\n|---|---|--:|\n" .. table.concat(lines, "\n")
 end

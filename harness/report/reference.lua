@@ -21,19 +21,25 @@ local function markdown(head, lines)
     table.concat(rows, "\n"))
 end
 
--- The first sentence of the comment that a script begins with.
-local function says(experiment)
-  local folder, name = experiment:match "^(.-)%-(.+)$"
-  local path = folder and place.find(("experiments/%s/%s.lua"):format(folder, name))
-  if not path then return "" end
+--- The first sentence of the comment that the text of a script begins with, without its full stop.
+function reference.first_sentence(script)
   local words = {}
-  for line in core.read_file(path):gmatch "[^\n]*" do
+  for line in script:gmatch "[^\n]*" do
     local comment = line:match "^%-%-%s*(.*)$"
     if not comment then break end
     words[#words + 1] = comment
   end
-  local text = table.concat(words, " "):gsub("et al%.", "et al")
-  return text:match "^(.-)%.%s" or text:match "^(.-)%.?$"
+  -- behind "et al." goes the sentence on
+  local text = table.concat(words, " "):gsub("et al%.", "et al\0")
+  local first = text:match "^(.-)%.%s" or text:match "^(.-)%.?$"
+  return (first:gsub("\0", "."))
+end
+
+-- What the script of an experiment is for; "" where it is not beside the program.
+local function says(experiment)
+  local folder, name = experiment:match "^(.-)%-(.+)$"
+  local path = folder and place.find(("experiments/%s/%s.lua"):format(folder, name))
+  return path and reference.first_sentence(core.read_file(path)) or ""
 end
 
 -- Runs of a code version that is no commit, or identified as before, wait to be measured again.

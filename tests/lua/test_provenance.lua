@@ -2,6 +2,7 @@
 local t = dofile "tests/test.lua"
 local chart = require "longhaul.report.chart"
 local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
 local gnuplot = require "longhaul.report.gnuplot"
 local lh = require "longhaul"
 local markup = require "longhaul.report.markup"
@@ -79,6 +80,30 @@ t.test("a commit is clean only where its build says so", function()
   t.contains(provenance.sentence { with "yes", with "no" },
     "code c (1 of 2 runs of changed or unknown source)")
   t.contains(provenance.sentence { with "no" }, "Measured on m, 1 thread, code c, 2026-01-01.")
+end)
+
+t.test("what a script is for is the first sentence of its comment, whatever the next begins with", function()
+  for script, says in pairs {
+    ["-- Table 5: what (Rae et al. 2019)\n-- compresses. \"Most-used\" is not there.\nlocal lh"] =
+      "Table 5: what (Rae et al. 2019) compresses",
+    ["-- One of Kaplan et al. `gpu` alone. More.\n\n-- Apart."] = "One of Kaplan et al. `gpu` alone",
+    ["-- All at 0.5 of it."] = "All at 0.5 of it", ["local lh"] = "",
+  } do t.equal(reference.first_sentence(script), says) end
+end)
+
+t.test("a table in a document calls generated what the generator made alone", function()
+  local own = folder .. "/known"
+  core.make_folder(own)
+  local function run(dataset, data) return { row = "r", dataset = dataset, data = data } end
+  csv.write(own .. "/runs.csv", { "row", "dataset", "data" },
+    { run("logs", "logs of a generator, 3 files"), run("books", "embedded generator (books)") })
+  local function cell(dataset)
+    return { row = "r", dataset = dataset, metric = "mse", measured = 1, mean = 1, published = "" }
+  end
+  csv.write(own .. "/table.csv", { "row", "dataset", "metric", "measured", "mean", "published" },
+    { cell "logs", cell "books" })
+  local known = assert(loadfile "scripts/known-figures.lua")(folder .. "/")
+  t.contains(known.cells("known/table.csv", "mse", "%.1f", 1), "|  | logs | books, generated |")
 end)
 
 t.test("an overview calls no run of changed source current", function()
