@@ -31,7 +31,8 @@ typedef struct brt {
 static const lh_option brt_options[] = {
     LH_CHOICE("recurrence", brt, recurrence, FIXED_SKIP, recurrences,
               "gate and gate configuration, sections 3.4 and 3.6"),
-    LH_LIST("recurrent_layers", brt, recurrent_layers, LH_INTEGERS(-3),
+    LH_LIST("recurrent_layers", brt, recurrent_layers, LH_INTEGERS(-3), -LH_BLOCK_LAYERS,
+            LH_BLOCK_LAYERS,
             "recurrent layers, from 1; negative counts from the top (-3 of 12 is the paper's layer "
             "10)"),
     LH_INTEGER("states", brt, stack.config.states, 0, 0, 1048576,

@@ -37,7 +37,7 @@ typedef struct lh_option {
     lh_option_type type;
     size_t offset;              /* of its field in the struct that the table is bound to */
     lh_value standard;          /* default */
-    double minimum, maximum;    /* for numbers; both 0: unbounded */
+    double minimum, maximum;    /* of numbers, in lists too; both 0: unbounded */
     const char *const *choices; /* NULL-terminated, for choices */
     const char *meaning;        /* one line, with the unit and the paper's symbol */
 } lh_option;
@@ -81,11 +81,11 @@ typedef struct lh_option {
         .standard.text = (value), .meaning = (about)                                               \
     }
 
-/* `value` is LH_INTEGERS(4, 8) or LH_NO_INTEGERS. */
-#define LH_LIST(label, holder, field, value, about)                                                \
+/* `value` is LH_INTEGERS(4, 8) or LH_NO_INTEGERS; `least` and `most` bound each integer. */
+#define LH_LIST(label, holder, field, value, least, most, about)                                   \
     {                                                                                              \
         .name = (label), .type = LH_OPTION_LIST, .offset = LH_FIELD(holder, field, lh_list),       \
-        .standard.list = value, .meaning = (about)                                                 \
+        .standard.list = value, .minimum = (least), .maximum = (most), .meaning = (about)          \
     }
 #define LH_INTEGERS(...)                                                                           \
     {                                                                                              \

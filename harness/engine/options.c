@@ -128,11 +128,12 @@ static lh_status refuse(const lh_options *options, const lh_option *row, const l
 static lh_status check_range(const lh_options *options, const lh_option *row, const lh_option *got,
                              const lh_value *value, double number) {
     const bool bounded = row->minimum != 0 || row->maximum != 0;
-    char least[LH_REAL_BYTES], most[LH_REAL_BYTES], range[2 * LH_REAL_BYTES + 16];
+    const char *each = row->type == LH_OPTION_LIST ? "integers " : "";
+    char least[LH_REAL_BYTES], most[LH_REAL_BYTES], range[2 * LH_REAL_BYTES + 32];
     if (!bounded || (number >= row->minimum && number <= row->maximum)) return LH_OK;
     lh_real_spell(row->minimum, least);
     lh_real_spell(row->maximum, most);
-    (void)snprintf(range, sizeof range, "between %s and %s", least, most);
+    (void)snprintf(range, sizeof range, "%sbetween %s and %s", each, least, most);
     return refuse(options, row, got, value, range);
 }
 
@@ -201,22 +202,32 @@ static lh_status set_choice(lh_options *options, entry *at, const lh_option *got
     return status;
 }
 
+/* A refusal names the one integer, since a list may be long. */
+static lh_status keep_list(const lh_options *options, entry *at, lh_list list) {
+    const lh_option got = {.type = LH_OPTION_INTEGER};
+    for (int i = 0; i < list.count; ++i) {
+        const lh_value one = {.integer = list.value[i]};
+        LH_TRY(check_range(options, at->row, &got, &one, (double)one.integer));
+    }
+    return keep(at, (lh_value){.list = list});
+}
+
 /* "1,0,2", or one integer. */
 static lh_status set_list(lh_options *options, entry *at, const lh_option *got, lh_value value) {
     static const char expected[] = "a list of integers such as 1,0,2";
     int64_t one = 0;
-    if (got->type == LH_OPTION_LIST) return keep(at, value);
+    if (got->type == LH_OPTION_LIST) return keep_list(options, at, value.list);
     if (got->type != LH_OPTION_TEXT) {
         if (!to_integer(got->type, value, &one))
             return refuse(options, at->row, got, &value, expected);
-        return keep(at, (lh_value){.list = {1, &one}});
+        return keep_list(options, at, (lh_list){1, &one});
     }
     const int count = lh_text_list(value.text, NULL);
     if (count < 0) return refuse(options, at->row, got, &value, expected);
     int64_t *integers = lh_allocate((size_t)count * sizeof *integers + 1);
     if (integers == NULL) return LH_EMEMORY;
     (void)lh_text_list(value.text, integers);
-    const lh_status status = keep(at, (lh_value){.list = {count, integers}});
+    const lh_status status = keep_list(options, at, (lh_list){count, integers});
     free(integers);
     return status;
 }

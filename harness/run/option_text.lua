@@ -68,11 +68,11 @@ function option_text.differences(a, b)
   return list
 end
 
---- What an option takes, in words: its choices, "integer, 1 to 64", "flag".
+--- What an option takes, in words: its choices, "integer, 1 to 64", "list, 0 to 32", "flag".
 function option_text.range(option)
   if option.choices then return table.concat(option.choices, " | ") end
   if not option.minimum then return option.type end
-  local bound = option.type == "integer" and "%.0f" or "%.6g"
+  local bound = option.type == "real" and "%.6g" or "%.0f"
   return ("%s, " .. bound .. " to " .. bound):format(option.type, option.minimum, option.maximum)
 end
 

@@ -96,8 +96,6 @@ static lh_status open_kind(recall *task, int k) {
                              .power = task->power,
                              .fills = task->fills};
     task->share[k] = entry(&task->shares, k);
-    if (rules.pairs < 1 || task->share[k] < 1)
-        return lh_fail(LH_EOPTION, "recall: options 'pairs' and 'shares' begin at 1");
     if (rules.length > task->longest) task->longest = rules.length;
     return lh_recall_open(&rules, &task->writer[k]);
 }
@@ -157,11 +155,11 @@ static uint64_t digest(const void *instance) {
 static const lh_option recall_options[] = {
     LH_INTEGER("vocabulary", recall, vocabulary, 8192, 4, 1e6,
                "tokens: one half of them are keys, the other values"),
-    LH_LIST("pairs", recall, pairs, LH_INTEGERS(8),
+    LH_LIST("pairs", recall, pairs, LH_INTEGERS(8), 1, 1e6,
             "keys of a sequence, each with its value; several: kinds of sequences"),
-    LH_LIST("lengths", recall, lengths, LH_INTEGERS(64),
+    LH_LIST("lengths", recall, lengths, LH_INTEGERS(64), 4, 1e9,
             "tokens of a sequence: of each kind, or of all"),
-    LH_LIST("shares", recall, shares, LH_INTEGERS(1),
+    LH_LIST("shares", recall, shares, LH_INTEGERS(1), 1, 1e6,
             "how many sequences are of each kind, in proportion"),
     LH_REAL("power", recall, power, 0.01, 0, 10,
             "slot j behind the pairs asks with a chance of j^(power - 1); 1: all alike"),

@@ -26,7 +26,7 @@ const lh_option lh_dai_training_options[] = {
             "dropout rate of the attention weights in training"),
     LH_REAL("initial_deviation", lh_dai_config, deviation, 0.02, 1e-6, 10,
             "of the initial weights, which narrow models want larger"),
-    LH_LIST("cutoffs", lh_dai_config, cutoffs, LH_NO_INTEGERS,
+    LH_LIST("cutoffs", lh_dai_config, cutoffs, LH_NO_INTEGERS, 1, 1e9,
             "adaptive softmax: where the vocabulary, frequent words first, is cut into clusters"),
     {0}};
 

@@ -13,9 +13,9 @@ static const char *const spreads[] = {"even", "random", "negative", NULL};
 enum { DEFAULT_CUTOFF = 200 };
 
 const lh_option lh_recurrence_config_options[] = {
-    LH_LIST("rsa_kinds", lh_recurrence_config, kinds_given, LH_NO_INTEGERS,
+    LH_LIST("rsa_kinds", lh_recurrence_config, kinds_given, LH_NO_INTEGERS, 0, LH_REM_HEADS,
             "heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6)"),
-    LH_LIST("rsa_dilation", lh_recurrence_config, dilation_given, LH_NO_INTEGERS,
+    LH_LIST("rsa_dilation", lh_recurrence_config, dilation_given, LH_NO_INTEGERS, 1, 1e9,
             "dilation d of the k4 + k5 + k6 dilated heads; one number stands for all"),
     LH_REAL("rsa_gate", lh_recurrence_config, gate, 0, -30, 30,
             "initial gate mu of a layer: the REM weighs sigmoid(mu)"),
@@ -42,12 +42,8 @@ static lh_status settle_dilations(lh_recurrence_config *config) {
                        "each, or one for all)",
                        count, (long long)dilated);
     }
-    for (int64_t i = 0; i < dilated; ++i) {
-        if (count == 1) config->dilation[i] = config->dilation[0];
-        if (config->dilation[i] >= 1) continue;
-        return lh_fail(LH_EOPTION, "option 'rsa_dilation': %lld is not at least 1",
-                       (long long)config->dilation[i]);
-    }
+    for (int64_t i = 1; i < dilated && count == 1; ++i)
+        config->dilation[i] = config->dilation[0];
     return LH_OK;
 }
 
@@ -76,13 +72,8 @@ lh_status lh_recurrence_config_settle(lh_recurrence_config *config, int64_t head
                        "same dilated: 0,0,0,0,2,2)",
                        count);
     }
-    for (int i = 0; i < count; ++i) {
-        if (config->kinds[i] < 0) {
-            return lh_fail(LH_EOPTION, "option 'rsa_kinds': %lld is negative",
-                           (long long)config->kinds[i]);
-        }
+    for (int i = 0; i < count; ++i)
         config->heads += config->kinds[i];
-    }
     const int64_t most = heads < LH_REM_HEADS ? heads : LH_REM_HEADS;
     if (config->heads > most) {
         return lh_fail(LH_EOPTION,

@@ -8,9 +8,9 @@
 #include "models/layers/common.h"
 
 const lh_option lh_axial_positions_options[] = {
-    LH_LIST("positions", lh_axial_positions, sizes, LH_INTEGERS(65536),
+    LH_LIST("positions", lh_axial_positions, sizes, LH_INTEGERS(65536), 1, 1e9,
             "longest sequence, or its axes for axial embeddings (128,512); empty: no positions"),
-    LH_LIST("position_widths", lh_axial_positions, widths, LH_NO_INTEGERS,
+    LH_LIST("position_widths", lh_axial_positions, widths, LH_NO_INTEGERS, 1, 65536,
             "sizes of the axes' vectors, which are concatenated; empty: they are added"),
     {0}};
 
@@ -25,14 +25,12 @@ static lh_status settle_widths(lh_axial_positions *positions, int64_t width) {
     int64_t sum = 0;
     const int given = lh_list_copy(&positions->widths, positions->width, LH_AXES);
     positions->sums = given == 0;
-    for (int64_t a = 0; a < positions->axes && given == 0; ++a)
+    for (int64_t a = 0; a < positions->axes && positions->sums; ++a)
         positions->width[a] = width;
-    bool good = given == 0 || given == positions->axes;
-    for (int64_t a = 0; a < positions->axes && good && given > 0; ++a) {
-        good = positions->width[a] >= 1;
+    if (positions->sums) return LH_OK;
+    for (int64_t a = 0; a < given && a < LH_AXES; ++a)
         sum += positions->width[a];
-    }
-    if (good && (given == 0 || sum == width)) return LH_OK;
+    if (given == positions->axes && sum == width) return LH_OK;
     return lh_fail(LH_EOPTION,
                    "option 'position_widths' has %d sizes, %lld together: give one for each of the "
                    "%lld axes of 'positions', %lld together",

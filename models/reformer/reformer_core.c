@@ -47,7 +47,7 @@ const lh_option lh_reformer_attention_options[] = {
     LH_INTEGER("eval_rounds", lh_reformer_config, eval_rounds, 0, 0, 1024,
                "hash rounds in evaluation; 0: as in training"),
     LH_INTEGER("chunk", lh_reformer_config, lsh.chunk, 64, 1, 1e9, "sorted tokens of a chunk (m)"),
-    LH_LIST("buckets", lh_reformer_config, buckets, LH_NO_INTEGERS,
+    LH_LIST("buckets", lh_reformer_config, buckets, LH_NO_INTEGERS, 1, 1e9,
             "hash buckets, or their even factors; empty: two a chunk"),
     LH_INTEGER("local_chunk", lh_reformer_config, local_chunk, 64, 1, 1e9,
                "tokens of a chunk of local layers"),

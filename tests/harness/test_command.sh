@@ -41,6 +41,7 @@ succeeds "a model is described" "layers.1.state.ids" \
 succeeds "and the size of its carried state" "3,072" \
     "$longhaul" describe lstm --options 'layers=3 hidden=128' --vocabulary 260
 succeeds "an option's range is exact" "integer, 1 to 1048576" "$longhaul" describe brt
+succeeds "so is that of a list's integers" "list, 1 to 1000000000" "$longhaul" describe brt
 succeeds "a step's cost is an estimate" "AN ESTIMATE, NEVER MEASURED" \
     "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=64' --cost
 succeeds "of the paper's size, at its matrix rate" "32.2 TFLOP as the model counts them" \

@@ -112,6 +112,8 @@ script 'error(lh.models.brt({ recurrent_layers = '"$long"' }).text)'
 fails 1 "a list is as long as it is, whatever it says" "recurrent_layers=1 " on list
 script 'local list = {} for i = 1, 70000 do list[i] = 1 end return lh.models.lstm { hidden = list }'
 fails 1 "and no longer than one is" "at most 65536 integers, got 70000" on list
+script 'return lh.models.transformer_xl { rsa_kinds = { math.maxinteger, 1, 0, 0, 0, 0 } }'
+fails 1 "a list's integers keep to their range" "'rsa_kinds' must be integers between 0 and 32, got '9223372036854775807'" on list --sandbox
 says_its_length() {
     "$LONGHAUL_BIN" lua <(cat <<LUA
 local core = require "longhaul.core"

@@ -323,19 +323,23 @@ TEST(unknown_options_are_refused_with_the_nearest_name) {
 TEST(recurrence_encoding_options_that_do_not_fit_are_refused) {
     static const struct {
         const char *options, *message;
-    } wrong[] = {{"rsa_kinds=1,1", "has 2 numbers, not 6"},
-                 {"rsa_kinds=1,0,-1,0,0,0", "-1 is negative"},
-                 {"heads=2 width=8 rsa_kinds=1,0,0,1,0,1 rsa_dilation=2", "3 heads with a REM"},
-                 {"rsa_kinds=0,0,0,0,2,2 rsa_dilation=3,6", "2 numbers for 4 dilated heads"},
-                 {"rsa_kinds=0,0,0,0,1,1", "0 numbers for 2 dilated heads"},
-                 {"rsa_kinds=2,0,0,0,0,0 rsa_dilation=3", "1 numbers for 0 dilated heads"},
-                 {"rsa_kinds=0,0,0,0,1,1 rsa_dilation=3,0", "0 is not at least 1"},
-                 {"rsa_cutoff=-1", "rsa_cutoff"},
-                 {"rsa_gate=1", "'rsa_gate' needs rsa_kinds"},
-                 {"rsa_kinds=0,0,0,0,0,0 rsa_gate=-1", "'rsa_gate' needs rsa_kinds"},
-                 {"rsa_cutoff=0", "'rsa_cutoff' needs rsa_kinds"},
-                 {"rsa_sharing=frozen", "'rsa_sharing' needs rsa_kinds"},
-                 {"rsa_spread=random", "'rsa_spread' needs rsa_kinds"}};
+    } wrong[] = {
+        {"rsa_kinds=1,1", "has 2 numbers, not 6"},
+        {"rsa_kinds=1,0,-1,0,0,0", "must be integers between 0 and 32, got '-1'"},
+        {"rsa_kinds=9223372036854775807,1,0,0,0,0", "got '9223372036854775807'"},
+        {"heads=2 width=8 rsa_kinds=1,0,0,1,0,1 rsa_dilation=2", "3 heads with a REM"},
+        {"heads=64 head_width=1 rsa_kinds=32,32,0,0,0,0", "64 heads with a REM, at most 32"},
+        {"rsa_kinds=0,0,0,0,2,2 rsa_dilation=3,6", "2 numbers for 4 dilated heads"},
+        {"rsa_kinds=0,0,0,0,1,1", "0 numbers for 2 dilated heads"},
+        {"rsa_kinds=2,0,0,0,0,0 rsa_dilation=3", "1 numbers for 0 dilated heads"},
+        {"rsa_kinds=0,0,0,0,1,1 rsa_dilation=3,0",
+         "must be integers between 1 and 1000000000, got '0'"},
+        {"rsa_cutoff=-1", "rsa_cutoff"},
+        {"rsa_gate=1", "'rsa_gate' needs rsa_kinds"},
+        {"rsa_kinds=0,0,0,0,0,0 rsa_gate=-1", "'rsa_gate' needs rsa_kinds"},
+        {"rsa_cutoff=0", "'rsa_cutoff' needs rsa_kinds"},
+        {"rsa_sharing=frozen", "'rsa_sharing' needs rsa_kinds"},
+        {"rsa_spread=random", "'rsa_spread' needs rsa_kinds"}};
     lh_model *model = NULL;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
         CHECK_FAILS(create_model("slide", wrong[i].options, &model), LH_EOPTION, wrong[i].message);

@@ -362,8 +362,9 @@ TEST(bad_options_are_refused) {
     CHECK_FAILS(create_model("reformer", "layers=2 attention=lsh,local,", &model), LH_EOPTION,
                 "3 names for 2 layers");
     CHECK_FAILS(create_model("reformer", "buckets=3", &model), LH_EOPTION, "even numbers");
+    CHECK_FAILS(create_model("reformer", "buckets=0", &model), LH_EOPTION, "between 1 and");
     CHECK_FAILS(create_model("reformer", "positions=8,8,8,8,8", &model), LH_EOPTION, "at most 4");
-    CHECK_FAILS(create_model("reformer", "positions=8,0", &model), LH_EOPTION, "positive sizes");
+    CHECK_FAILS(create_model("reformer", "positions=8,0", &model), LH_EOPTION, "between 1 and");
     CHECK_FAILS(create_model("reformer", "positions=8,8 position_widths=3,4", &model), LH_EOPTION,
                 "1024 together");
     REQUIRE_OK(create_model("reformer", "width=8 positions=4,8", &model));

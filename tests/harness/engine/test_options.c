@@ -28,7 +28,7 @@ typedef struct outer {
 
 static const lh_option inner_options[] = {
     LH_INTEGER("depth", inner, depth, 3, 0, 0, "unbounded"),
-    LH_LIST("sizes", inner, sizes, LH_INTEGERS(4, -8), "a list"),
+    LH_LIST("sizes", inner, sizes, LH_INTEGERS(4, -8), -8, 1000, "a bounded list"),
     {0}};
 
 /* The same struct under other names, for a second place. */
@@ -41,7 +41,7 @@ static const lh_option outer_options[] = {
     LH_FLAG("loud", outer, loud, true, "a flag"),
     LH_CHOICE("colour", outer, colour, GREEN, colours, "a choice"),
     LH_TEXT("name", outer, name, "books", "a text"),
-    LH_LIST("kinds", outer, kinds, LH_NO_INTEGERS, "an empty list"),
+    LH_LIST("kinds", outer, kinds, LH_NO_INTEGERS, 0, 0, "an empty list"),
     LH_INTEGER("height", outer, grid[1], 2, 0, 0, "in an array"),
     {0}};
 
@@ -230,6 +230,24 @@ TEST(a_list_has_one_spelling) {
                        wrong[i]);
         check_refused(text, message);
     }
+}
+
+/* However it is given. */
+TEST(each_integer_of_a_list_keeps_to_its_range) {
+    static const char message[] = "option 'sizes' must be integers between -8 and 1000, got '1001'";
+    const int64_t two[] = {4, 1001}, most = INT64_MAX;
+    lh_options *options = options_of("sizes=-8,1000");
+    check_refused("sizes=1001", message);
+    check_refused("sizes=3,1001,-9", message);
+    check_refused("sizes=-9223372036854775808", "got '-9223372036854775808'");
+    CHECK_FAILS(
+        lh_options_set_value(options, "sizes", LH_OPTION_LIST, (lh_value){.list = {2, two}}),
+        LH_EOPTION, message);
+    CHECK_FAILS(
+        lh_options_set_value(options, "sizes", LH_OPTION_INTEGER, (lh_value){.integer = most}),
+        LH_EOPTION, "got '9223372036854775807'");
+    CHECK_OK(lh_options_parse(options, "kinds=9223372036854775807"));
+    lh_options_destroy(options);
 }
 
 TEST(what_is_refused_changes_nothing) {
