@@ -8,6 +8,10 @@ enum { QUERY, KEYS, VALUES, INPUTS, OUT = INPUTS, LSE, ORDER, SLOT, FIRST, SAVED
 
 enum { MOST_PLAIN_BUCKETS = 128 };
 
+bool lh_lsh_factors_sound(const lh_lsh *lsh) {
+    return lsh->factors == 0 || lh_lsh_factors_fit(lsh->factors, lsh->factor);
+}
+
 /* Two buckets a chunk, as in the published configurations; many are split into two factors, the
  * first of them a power of two (the released code's rule). */
 lh_lsh lh_lsh_settle(const lh_lsh *lsh, int64_t length) {

@@ -174,6 +174,8 @@ typedef struct lh_lsh {
                                                 two buckets a chunk of the sequence */
 } lh_lsh;
 
+/* Whether there are no factors, or such that make buckets. */
+bool lh_lsh_factors_sound(const lh_lsh *lsh);
 /* The same with the factors that a sequence of this length gets. */
 lh_lsh lh_lsh_settle(const lh_lsh *lsh, int64_t length);
 /* Forward FLOPs of one batch row and head: hashing, and each token with the keys in reach. */

@@ -13,7 +13,7 @@
  *   h_f = argmax of [y; -y], the first of equals      bucket = sum_f h_f prod_{g < f} factor[g]
  *
  * The paper's hash has one factor, the number of buckets; several cost less. Factors are even,
- * or 1. x that is no number gets some valid bucket. */
+ * or 1, and their product is an int32. x that is no number gets some valid bucket. */
 typedef struct lh_lsh_hash_args {
     int64_t batch, heads, length, head_width, rounds;
     int64_t factors, factor[LH_LSH_FACTORS];
@@ -23,9 +23,13 @@ typedef struct lh_lsh_hash_args {
 } lh_lsh_hash_args;
 
 static inline bool lh_lsh_factors_fit(int64_t factors, const int64_t *factor) {
+    int64_t most = INT32_MAX;
     if (factors < 1 || factors > LH_LSH_FACTORS) return false;
-    for (int64_t f = 0; f < factors; ++f)
-        if (factor[f] < 1 || (factor[f] > 1 && factor[f] % 2 != 0)) return false;
+    for (int64_t f = 0; f < factors; ++f) {
+        const bool opposites = factor[f] == 1 || factor[f] % 2 == 0;
+        if (factor[f] < 1 || factor[f] > most || !opposites) return false;
+        most /= factor[f];
+    }
     return true;
 }
 

@@ -98,13 +98,10 @@ static lh_status settle_kinds(lh_reformer_config *config) {
 static lh_status settle_buckets(lh_reformer_config *config) {
     lh_lsh *lsh = &config->lsh;
     lsh->factors = lh_list_copy(&config->buckets, lsh->factor, LH_LSH_FACTORS);
-    bool good = lsh->factors <= LH_LSH_FACTORS;
-    for (int64_t f = 0; f < lsh->factors && good; ++f)
-        good = lsh->factor[f] == 1 || (lsh->factor[f] >= 2 && lsh->factor[f] % 2 == 0);
-    if (good) return LH_OK;
+    if (lh_lsh_factors_sound(lsh)) return LH_OK;
     return lh_fail(LH_EOPTION,
                    "option 'buckets' takes at most %d even numbers (a bucket is a direction or its "
-                   "opposite), or 1",
+                   "opposite), or 1, whose product is below 2^31",
                    LH_LSH_FACTORS);
 }
 

@@ -112,8 +112,13 @@ script 'error(lh.models.brt({ recurrent_layers = '"$long"' }).text)'
 fails 1 "a list is as long as it is, whatever it says" "recurrent_layers=1 " on list
 script 'local list = {} for i = 1, 70000 do list[i] = 1 end return lh.models.lstm { hidden = list }'
 fails 1 "and no longer than one is" "at most 65536 integers, got 70000" on list
+# Numbers that only bounds and divisions keep from wrapping: none may end a process.
 script 'return lh.models.transformer_xl { rsa_kinds = { math.maxinteger, 1, 0, 0, 0, 0 } }'
 fails 1 "a list's integers keep to their range" "'rsa_kinds' must be integers between 0 and 32, got '9223372036854775807'" on list --sandbox
+small='width=8 heads=1 head_width=4 layers=1'
+training=(--task recall --task-options 'batch=2 evaluate_sequences=4 vocabulary=64 lengths=64 pairs=4' --train steps=2)
+fails 1 "so many buckets wrap no integer" "option 'buckets' takes" \
+    "$LONGHAUL_BIN" train --model reformer --options "$small positions=8,8 buckets=2091014,12866,48914,14018" "${training[@]}"
 says_its_length() {
     "$LONGHAUL_BIN" lua <(cat <<LUA
 local core = require "longhaul.core"

@@ -362,6 +362,8 @@ TEST(bad_options_are_refused) {
     CHECK_FAILS(create_model("reformer", "layers=2 attention=lsh,local,", &model), LH_EOPTION,
                 "3 names for 2 layers");
     CHECK_FAILS(create_model("reformer", "buckets=3", &model), LH_EOPTION, "even numbers");
+    CHECK_FAILS(create_model("reformer", "buckets=2091014,12866,48914,14018", &model), LH_EOPTION,
+                "product is below 2^31");
     CHECK_FAILS(create_model("reformer", "buckets=0", &model), LH_EOPTION, "between 1 and");
     CHECK_FAILS(create_model("reformer", "positions=8,8,8,8,8", &model), LH_EOPTION, "at most 4");
     CHECK_FAILS(create_model("reformer", "positions=8,0", &model), LH_EOPTION, "between 1 and");

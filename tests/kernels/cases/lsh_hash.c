@@ -50,6 +50,9 @@ void cases_lsh_hash(suite *s) {
     CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 1, .factor = {0});
     CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 1, .factor = {3});
     CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 2, .factor = {2, -2});
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 2, .factor = {65536, 32768});
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 4,
+                 .factor = {2091014, 12866, 48914, 14018});
     CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 1, .factor = {2}, .batch = -1);
     CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 1, .factor = {2}, .heads = -1);
     CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 1, .factor = {2}, .length = -1);
