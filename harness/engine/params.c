@@ -59,8 +59,7 @@ int lh_params_declare(lh_params *params, lh_init init, int rank, const int64_t *
                       const char *name, ...) {
     if (params->status != LH_OK) return -1;
     if (reserve(params) != LH_OK) return refuse(params, LH_EMEMORY);
-    lh_param made = {
-        .rank = rank, .init = init, .decay = rank > 1, .group = params->group, .count = 1};
+    lh_param made = {.rank = rank, .init = init, .decay = rank > 1, .group = params->group};
     va_list arguments;
     va_start(arguments, name);
     const int length = vsnprintf(made.name, sizeof made.name, name, arguments);
@@ -78,7 +77,10 @@ int lh_params_declare(lh_params *params, lh_init init, int rank, const int64_t *
                                           made.name, i, (long long)shape[i]));
         }
         made.shape[i] = shape[i];
-        made.count *= shape[i];
+    }
+    if (!lh_shape_count(rank, shape, LH_TENSOR_ELEMENTS, &made.count)) {
+        return refuse(params,
+                      lh_fail(LH_ESHAPE, "parameter %s: more than 2^48 elements", made.name));
     }
     params->item[params->count] = made;
     params->offset[params->count] = params->extent;

@@ -19,19 +19,34 @@ static void *address(const lh_tensor *tensor) {
     return element(tensor->storage->data, tensor->dtype, tensor->offset);
 }
 
+bool lh_shape_count(int rank, const int64_t *shape, int64_t most, int64_t *count) {
+    *count = 1;
+    for (int i = rank - 1; i >= 0; --i) {
+        if (shape[i] < 0 || (shape[i] > 0 && *count > most / shape[i])) return false;
+        *count *= shape[i];
+    }
+    return true;
+}
+
+static lh_status refuse_shape(int rank, const int64_t *shape) {
+    for (int i = rank - 1; i >= 0; --i) {
+        if (shape[i] < 0)
+            return lh_fail(LH_ESHAPE, "tensor axis %d of size %lld", i, (long long)shape[i]);
+    }
+    return lh_fail(LH_ESHAPE, "a tensor of more than 2^48 elements");
+}
+
 lh_status lh_tensor_create(lh_pool *pool, lh_dtype dtype, int rank, const int64_t *shape,
                            lh_tensor **out) {
     _Static_assert(sizeof(lh_tensor) <= LH_POOL_CELL, "tensor header outgrew its cell");
     if (rank < 0 || rank > LH_MAX_RANK) return lh_fail(LH_ESHAPE, "tensor of rank %d", rank);
     lh_tensor made = {.dtype = dtype, .rank = rank, .pool = pool, .references = 1};
-    int64_t count = 1;
+    int64_t count = 0, stride = 1;
+    if (!lh_shape_count(rank, shape, LH_TENSOR_ELEMENTS, &count)) return refuse_shape(rank, shape);
     for (int i = rank - 1; i >= 0; --i) {
-        if (shape[i] < 0) {
-            return lh_fail(LH_ESHAPE, "tensor axis %d of size %lld", i, (long long)shape[i]);
-        }
         made.shape[i] = shape[i];
-        made.stride[i] = count;
-        count *= shape[i];
+        made.stride[i] = stride;
+        stride *= shape[i];
     }
     lh_tensor *tensor = lh_pool_take_cell(pool);
     if (tensor == NULL) return LH_EMEMORY;

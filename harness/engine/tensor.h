@@ -30,7 +30,14 @@ typedef struct lh_tensor {
     int references;
 } lh_tensor;
 
-/* Contents undefined. Gives *out. Fails: LH_EMEMORY, LH_ESHAPE for a negative size or rank. */
+/* More than any memory holds, and few enough that sums and bytes of many tensors stay integers. */
+#define LH_TENSOR_ELEMENTS ((int64_t)1 << 48)
+
+/* The product of the sizes; false where one is negative or there are more than `most` elements. */
+bool lh_shape_count(int rank, const int64_t *shape, int64_t most, int64_t *count);
+
+/* Contents undefined. Gives *out. Fails: LH_EMEMORY, LH_ESHAPE for a negative size or rank, or more
+ * than LH_TENSOR_ELEMENTS. */
 lh_status lh_tensor_create(lh_pool *pool, lh_dtype dtype, int rank, const int64_t *shape,
                            lh_tensor **out);
 

@@ -38,14 +38,14 @@ static lh_status settle_widths(lh_axial_positions *positions, int64_t width) {
 }
 
 lh_status lh_axial_positions_settle(lh_axial_positions *positions, int64_t width) {
-    positions->axes = lh_list_copy(&positions->sizes, positions->size, LH_AXES);
-    bool good = positions->axes <= LH_AXES;
-    for (int64_t a = 0; a < positions->axes && good; ++a)
-        good = positions->size[a] >= 1 && capacity(positions) < (int64_t)1 << 31;
-    if (!good)
+    const int axes = lh_list_copy(&positions->sizes, positions->size, LH_AXES);
+    int64_t count = 0;
+    if (axes > LH_AXES || !lh_shape_count(axes, positions->size, INT32_MAX, &count))
         return lh_fail(LH_EOPTION,
-                       "option 'positions' has %lld sizes: give at most %d positive sizes",
-                       (long long)positions->axes, LH_AXES);
+                       "option 'positions' has %d sizes: give at most %d, whose product is below "
+                       "2^31",
+                       axes, LH_AXES);
+    positions->axes = axes;
     return settle_widths(positions, width);
 }
 

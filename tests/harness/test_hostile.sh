@@ -119,6 +119,8 @@ small='width=8 heads=1 head_width=4 layers=1'
 training=(--task recall --task-options 'batch=2 evaluate_sequences=4 vocabulary=64 lengths=64 pairs=4' --train steps=2)
 fails 1 "so many buckets wrap no integer" "option 'buckets' takes" \
     "$LONGHAUL_BIN" train --model reformer --options "$small positions=8,8 buckets=2091014,12866,48914,14018" "${training[@]}"
+fails 1 "nor do so many positions" "option 'positions' has 3 sizes" \
+    "$LONGHAUL_BIN" train --model reformer --options "$small attention=full positions=2091014,2924258,3016804" "${training[@]}"
 says_its_length() {
     "$LONGHAUL_BIN" lua <(cat <<LUA
 local core = require "longhaul.core"

@@ -367,6 +367,10 @@ TEST(bad_options_are_refused) {
     CHECK_FAILS(create_model("reformer", "buckets=0", &model), LH_EOPTION, "between 1 and");
     CHECK_FAILS(create_model("reformer", "positions=8,8,8,8,8", &model), LH_EOPTION, "at most 4");
     CHECK_FAILS(create_model("reformer", "positions=8,0", &model), LH_EOPTION, "between 1 and");
+    CHECK_FAILS(create_model("reformer", "positions=2091014,2924258,3016804", &model), LH_EOPTION,
+                "product is below 2^31");
+    CHECK_FAILS(create_model("reformer", "positions=65536,32768", &model), LH_EOPTION,
+                "product is below 2^31");
     CHECK_FAILS(create_model("reformer", "positions=8,8 position_widths=3,4", &model), LH_EOPTION,
                 "1024 together");
     REQUIRE_OK(create_model("reformer", "width=8 positions=4,8", &model));

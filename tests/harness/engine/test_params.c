@@ -54,6 +54,15 @@ TEST(a_failed_declaration_sticks) {
     lh_params_destroy(NULL);
 }
 
+TEST(a_parameter_beyond_all_memory_is_refused) {
+    static const int64_t wraps[] = {(int64_t)1 << 62, 4};
+    lh_params *params = NULL;
+    REQUIRE_OK(lh_params_create(&params));
+    CHECK_EQ_INT(lh_params_declare(params, half, 2, wraps, "vast"), -1);
+    CHECK_FAILS(lh_params_status(params), LH_ESHAPE, "vast: more than 2^48 elements");
+    lh_params_destroy(params);
+}
+
 TEST(groups_are_numbered_from_one_to_their_end) {
     lh_params *params = NULL;
     REQUIRE_OK(lh_params_create(&params));

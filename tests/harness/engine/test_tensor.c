@@ -77,6 +77,24 @@ TEST(shapes_are_compared_and_shown) {
     end(&b);
 }
 
+/* A product of sizes that wraps would ask for little memory. */
+TEST(a_shape_counts_to_its_limit) {
+    static const int64_t at[] = {3, 4}, none[] = {INT64_MAX, 0}, wraps[] = {(int64_t)1 << 62, 4},
+                         negative[] = {-1, 0};
+    bench b;
+    int64_t count = 0;
+    lh_tensor *made = NULL;
+    REQUIRE(begin(&b));
+    CHECK(lh_shape_count(2, at, 12, &count) && count == 12);
+    CHECK(!lh_shape_count(2, at, 11, &count));
+    CHECK(lh_shape_count(0, NULL, 1, &count) && count == 1);
+    CHECK(lh_shape_count(2, none, 1, &count) && count == 0);
+    CHECK(!lh_shape_count(2, wraps, INT64_MAX, &count));
+    CHECK(!lh_shape_count(2, negative, INT64_MAX, &count));
+    CHECK_FAILS(lh_tensor_create(b.pool, LH_REAL, 2, wraps, &made), LH_ESHAPE, "2^48 elements");
+    end(&b);
+}
+
 TEST(contents_are_copied_and_cleared) {
     bench b;
     real host[6];
