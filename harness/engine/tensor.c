@@ -134,6 +134,11 @@ static lh_status check_transfer(const lh_tensor *tensor, int64_t count, const ch
                    lh_shape_text(tensor));
 }
 
+size_t lh_tensor_host_bytes(const lh_tensor *tensor) {
+    const lh_dtype dtype = tensor->dtype == LH_BF16 ? LH_REAL : tensor->dtype;
+    return (size_t)lh_tensor_count(tensor) * dtype_bytes(dtype);
+}
+
 /* bf16 is the upper half of a float. `half` may be the end of the memory that the reals fill. */
 static void widen(const uint16_t *half, real *whole, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {

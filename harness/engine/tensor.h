@@ -63,6 +63,9 @@ int32_t *lh_tensor_integer(const lh_tensor *tensor);
 /* The same from element `first` on. */
 lh_act lh_act_from(lh_act act, int64_t first);
 
+/* What lh_tensor_read fills. */
+size_t lh_tensor_host_bytes(const lh_tensor *tensor);
+
 /* Contiguous host copies of the whole tensor; `count` must match. bf16 is read as reals and not
  * written. Synchronises. */
 lh_status lh_tensor_read(const lh_tensor *tensor, void *host, int64_t count);

@@ -21,25 +21,9 @@ typedef struct snapshot_header {
     uint64_t body_bytes;
 } snapshot_header;
 
-static size_t element_bytes(lh_dtype dtype) {
-    switch (dtype) {
-    case LH_REAL:
-        return sizeof(real);
-    case LH_BF16:
-        return 2;
-    case LH_I32:
-        break;
-    }
-    return sizeof(int32_t);
-}
-
-static size_t tensor_bytes(const lh_tensor *tensor) {
-    return (size_t)lh_tensor_count(tensor) * element_bytes(tensor->dtype);
-}
-
 /* Bytes of `rows` rows of a tensor that has `of`. */
 static size_t row_bytes(const lh_snapshot_part *part, int64_t rows) {
-    const size_t bytes = tensor_bytes(part->tensor);
+    const size_t bytes = lh_tensor_host_bytes(part->tensor);
     return part->rows.count > 0 ? bytes / (size_t)part->rows.count * (size_t)rows : bytes;
 }
 
@@ -73,7 +57,7 @@ static lh_status put_sized(writer *w, const void *data, size_t bytes) {
 static lh_status put_part(writer *w, const lh_snapshot_part *part) {
     if (part->whole != NULL) return put_sized(w, part->whole, lh_snapshot_part_bytes(part));
     LH_TRY(lh_tensor_read(part->tensor, w->staging, lh_tensor_count(part->tensor)));
-    return put_sized(w, w->staging, tensor_bytes(part->tensor));
+    return put_sized(w, w->staging, lh_tensor_host_bytes(part->tensor));
 }
 
 static uint64_t body_bytes(const lh_snapshot *snapshot) {
@@ -107,7 +91,7 @@ static lh_status put_all(writer *w, const lh_snapshot *snapshot) {
 static size_t largest_tensor(const lh_snapshot *snapshot) {
     size_t largest = 1;
     for (int i = 0; i < snapshot->part_count; ++i) {
-        const size_t bytes = tensor_bytes(snapshot->part[i].tensor);
+        const size_t bytes = lh_tensor_host_bytes(snapshot->part[i].tensor);
         if (bytes > largest) largest = bytes;
     }
     return largest;

@@ -95,6 +95,29 @@ TEST(a_shape_counts_to_its_limit) {
     end(&b);
 }
 
+/* bf16 is read as reals. */
+TEST(host_bytes_are_those_that_reading_fills) {
+    static const int64_t shape[] = {2, 3};
+    static const struct {
+        lh_dtype dtype;
+        size_t bytes;
+    } cases[] = {{LH_REAL, sizeof(real)}, {LH_I32, sizeof(int32_t)}, {LH_BF16, sizeof(real)}};
+    bench b;
+    REQUIRE(begin(&b));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        lh_tensor *x = NULL;
+        unsigned char host[6 * sizeof(real) + 1];
+        memset(host, 0xaa, sizeof host);
+        REQUIRE_OK(lh_tensor_create_zero(b.pool, cases[i].dtype, 2, shape, &x));
+        const size_t bytes = lh_tensor_host_bytes(x);
+        CHECK_EQ_INT(bytes, 6 * cases[i].bytes);
+        CHECK_OK(lh_tensor_read(x, host, 6));
+        CHECK(host[bytes - 1] == 0 && host[bytes] == 0xaa);
+        lh_tensor_release(x);
+    }
+    end(&b);
+}
+
 TEST(contents_are_copied_and_cleared) {
     bench b;
     real host[6];
