@@ -217,14 +217,6 @@ void lh_check_inputs_change(const lh_check_bench *bench, lh_check_inputs *inputs
 
 /* ---- passes ---- */
 
-static const int32_t *integers_from(const int32_t *x, int64_t first) {
-    return x != NULL ? x + first : NULL;
-}
-
-static const real *reals_from(const real *x, int64_t first) {
-    return x != NULL ? x + first : NULL;
-}
-
 lh_status lh_check_upload(lh_check_bench *bench, const lh_check_inputs *inputs, int64_t segment,
                           lh_host_batch *host) {
     const lh_model_setup *setup = &bench->setup;
@@ -233,17 +225,17 @@ lh_status lh_check_upload(lh_check_bench *bench, const lh_check_inputs *inputs, 
                             .length = bench->length,
                             .source_length = setup->source_length,
                             .target_length = bench->target_length,
-                            .tokens = integers_from(inputs->tokens, at),
-                            .target = integers_from(inputs->target, at),
-                            .starts = integers_from(inputs->starts, row),
+                            .tokens = lh_integers_from(inputs->tokens, at),
+                            .target = lh_integers_from(inputs->target, at),
+                            .starts = lh_integers_from(inputs->starts, row),
                             .source_tokens = inputs->source,
                             .source_count = inputs->source_count,
-                            .past = integers_from(inputs->past, row * setup->past_length),
-                            .past_count = integers_from(inputs->past_count, row),
-                            .vectors = reals_from(inputs->vectors, at * setup->input_features),
+                            .past = lh_integers_from(inputs->past, row * setup->past_length),
+                            .past_count = lh_integers_from(inputs->past_count, row),
+                            .vectors = lh_reals_from(inputs->vectors, at * setup->input_features),
                             .target_vectors =
-                                reals_from(inputs->target_vectors,
-                                           row * bench->target_length * setup->output_features)};
+                                lh_reals_from(inputs->target_vectors,
+                                              row * bench->target_length * setup->output_features)};
     return lh_model_upload(bench->pool, bench->model, host, &bench->batch);
 }
 

@@ -11,6 +11,7 @@
 #include "datasets/digest.h"
 #include "harness/engine/text.h"
 #include "harness/tasks/lua_examples.h"
+#include "harness/train/batch.h"
 
 /* Raised by whoever changes what a file makes of a key. */
 enum { VERSION = 1 };
@@ -121,14 +122,6 @@ static lh_status load_group(scripted *task, stream *s, int64_t group) {
     return LH_OK;
 }
 
-static const int32_t *skip_integers(const int32_t *x, int64_t count) {
-    return x != NULL ? x + count : NULL;
-}
-
-static const real *skip_reals(const real *x, int64_t count) {
-    return x != NULL ? x + count : NULL;
-}
-
 /* The next batch of a stream; of none rows at the end of a pass. */
 static lh_status next_batch(scripted *task, stream *s, lh_host_batch *out) {
     const int64_t group = s->next / task->segments, part = s->next % task->segments;
@@ -138,16 +131,16 @@ static lh_status next_batch(scripted *task, stream *s, lh_host_batch *out) {
     for (int64_t r = 0; r < s->rows; ++r)
         task->starts[r] = part == 0;
     const int64_t first = part * s->rows * task->segment;
-    *out =
-        (lh_host_batch){.rows = s->rows,
-                        .length = task->segment,
-                        .target_length = task->segment,
-                        .tokens = skip_integers(s->store.tokens, first),
-                        .target = skip_integers(s->store.targets, first),
-                        .vectors = skip_reals(s->store.inputs, first * task->sizes.inputs),
-                        .target_vectors = skip_reals(s->store.outputs, first * task->sizes.outputs),
-                        .weights = skip_reals(s->store.weights, first * outputs_of(task)),
-                        .starts = task->starts};
+    *out = (lh_host_batch){.rows = s->rows,
+                           .length = task->segment,
+                           .target_length = task->segment,
+                           .tokens = lh_integers_from(s->store.tokens, first),
+                           .target = lh_integers_from(s->store.targets, first),
+                           .vectors = lh_reals_from(s->store.inputs, first * task->sizes.inputs),
+                           .target_vectors =
+                               lh_reals_from(s->store.outputs, first * task->sizes.outputs),
+                           .weights = lh_reals_from(s->store.weights, first * outputs_of(task)),
+                           .starts = task->starts};
     s->next += 1;
     return LH_OK;
 }

@@ -79,30 +79,22 @@ static row_sizes row_sizes_of(const lh_model_setup *setup, const lh_host_batch *
                        .weights = setup->output_features > 0 ? outputs : host->length};
 }
 
-static const int32_t *skip_integers(const int32_t *x, int64_t count) {
-    return x != NULL ? x + count : NULL;
-}
-
-static const real *skip_reals(const real *x, int64_t count) {
-    return x != NULL ? x + count : NULL;
-}
-
 lh_host_batch lh_host_batch_rows(const lh_model_setup *setup, const lh_host_batch *host,
                                  lh_share rows) {
     const row_sizes size = row_sizes_of(setup, host);
     const int64_t first = rows.first;
     lh_host_batch part = *host;
     part.rows = rows.count;
-    part.tokens = skip_integers(host->tokens, first * size.position);
-    part.source_tokens = skip_integers(host->source_tokens, first * size.source);
-    part.source_count = skip_integers(host->source_count, first);
-    part.past = skip_integers(host->past, first * size.past);
-    part.past_count = skip_integers(host->past_count, first);
-    part.target = skip_integers(host->target, first * size.position);
-    part.starts = skip_integers(host->starts, first);
-    part.vectors = skip_reals(host->vectors, first * size.vectors);
-    part.target_vectors = skip_reals(host->target_vectors, first * size.target_vectors);
-    part.weights = skip_reals(host->weights, first * size.weights);
+    part.tokens = lh_integers_from(host->tokens, first * size.position);
+    part.source_tokens = lh_integers_from(host->source_tokens, first * size.source);
+    part.source_count = lh_integers_from(host->source_count, first);
+    part.past = lh_integers_from(host->past, first * size.past);
+    part.past_count = lh_integers_from(host->past_count, first);
+    part.target = lh_integers_from(host->target, first * size.position);
+    part.starts = lh_integers_from(host->starts, first);
+    part.vectors = lh_reals_from(host->vectors, first * size.vectors);
+    part.target_vectors = lh_reals_from(host->target_vectors, first * size.target_vectors);
+    part.weights = lh_reals_from(host->weights, first * size.weights);
     return part;
 }
 

@@ -15,6 +15,15 @@ void lh_batch_clear(lh_batch *batch);
  * behind them up to `most`; how many they are. */
 int32_t lh_copy_past(const int32_t *tokens, int64_t at, int64_t most, int32_t *past);
 
+/* An array of a batch from entry `first` on; NULL where there is none. */
+static inline const int32_t *lh_integers_from(const int32_t *x, int64_t first) {
+    return x != NULL ? x + first : NULL;
+}
+
+static inline const real *lh_reals_from(const real *x, int64_t first) {
+    return x != NULL ? x + first : NULL;
+}
+
 /* Some rows of a batch, of the same arrays. */
 lh_host_batch lh_host_batch_rows(const lh_model_setup *setup, const lh_host_batch *host,
                                  lh_share rows);
