@@ -57,13 +57,21 @@ function csv.read_lines(path, needed)
   return records_of(path, rows, needed)
 end
 
---- Fails unless a column of records that `path` gave holds a number in each.
-function csv.check_numbers(path, records, name)
-  for i, record in ipairs(records) do
-    if not tonumber(record[name]) then
-      error(("%s: record %d: column '%s': '%s' is no number"):format(path, i, name, record[name]),
-        0)
+-- Decimal, or infinite.
+local function is_number(text) return csv.number(text) and not text:find("[xX]") end
+
+--- Fails unless the columns `names` of records that `path` gave hold numbers, or nothing; those of `needed`
+--- hold one in each.
+function csv.check_numbers(path, records, needed, names)
+  local function check(i, name, may_lack)
+    local text = records[i][name] or ""
+    if not (text == "" and may_lack) and not is_number(text) then
+      error(("%s: record %d: column '%s': '%s' is no number"):format(path, i, name, text), 0)
     end
+  end
+  for i = 1, #records do
+    for _, name in ipairs(needed) do check(i, name, false) end
+    for _, name in ipairs(names) do check(i, name, true) end
   end
 end
 

@@ -309,7 +309,7 @@ function Store:timings(read)
   local path = self.path .. "/timings.csv"
   return known(self, path, function(there)
     local records = there and csv.read(path, needed_of_timings) or {}
-    csv.check_numbers(path, records, "step_time_ms")
+    csv.check_numbers(path, records, { "step_time_ms" }, metrics.columns_from "timing")
     return read(records)
   end)
 end
@@ -362,12 +362,12 @@ function Store:best_weights(id) return ("%s/weights/%s.best.safetensors"):format
 function Store:curve(id) return ("%s/curves/%s.csv"):format(self.path, id) end
 
 -- The lines of a run in <name>.csv, where a packed folder has those of all runs; {} where it has
--- none. The column `numbers`, if any, holds such.
+-- none. The columns `needed` hold numbers where `numbers` are given, which hold numbers or nothing.
 local function packed(self, name, id, needed, numbers)
   local path = ("%s/%s.csv"):format(self.path, name)
   local by_run = known(self, path, function(there)
     local lines, made = there and csv.read(path, joined({ "run_id" }, needed)) or {}, {}
-    if numbers then csv.check_numbers(path, lines, numbers) end
+    if numbers then csv.check_numbers(path, lines, needed, numbers) end
     for _, line in ipairs(lines) do
       made[line.run_id] = made[line.run_id] or {}
       table.insert(made[line.run_id], line)
@@ -379,9 +379,9 @@ end
 
 local function curve_lines(self, id)
   local path = self:curve(id)
-  if not core.exists(path) then return packed(self, "curves", id, { "step" }, "step") end
+  if not core.exists(path) then return packed(self, "curves", id, { "step" }, store.curve_columns) end
   local lines = csv.read_lines(path, { "step" })
-  csv.check_numbers(path, lines, "step")
+  csv.check_numbers(path, lines, { "step" }, store.curve_columns)
   return lines
 end
 
