@@ -35,7 +35,9 @@ return function(bytes, folder)
   assert(#runs == #rows, "the store has other runs")
   for i, row in ipairs(runs) do
     for name, value in pairs(rows[i]) do
-      assert(row[name] == value, "the store reads a field otherwise")
+      local is_read, found = refused(function() return row[name] end) -- not where a number is none
+      assert(is_read or found:find(path, 1, true), "a refusal does not name its file")
+      assert(not is_read or found == value, "the store reads a field otherwise")
     end
     assert(sweep:find(row.run_id).run_id == row.run_id)
     assert(row.run_id ~= "added") -- nobody guesses it
