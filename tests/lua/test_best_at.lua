@@ -51,7 +51,7 @@ end
 
 function results:reason() return nil, self.busy end
 
-function results:learns_nothing() return false end
+function results:learns_nothing(label) return self.constant == label end
 
 local from = {}
 
@@ -164,6 +164,47 @@ t.test("what lacks seeds that others have, or that diverged, has no place", func
   results.why = "seed 4 diverged"
   t.contains(at("seconds", 25), "slow 2.10 20 partial, quick 3.10 30 best ended")
   results.lacking, results.why = nil, nil
+end)
+
+t.test("a row that learns nothing lacks no seeds, and takes the tests of none from the others", function()
+  local untimed = rows.untimed
+  rows.untimed, results.constant = { time = 100, flops = 2, seeds = { { 9, 9, 9 } } }, "untimed"
+  t.equal(at("seconds", 2.5), "quick 4.10 20 best, noisy 4.13 20 tie, untimed 9.00 20 tie")
+  rows.untimed, results.constant = untimed, nil
+end)
+
+t.test("the step of a row is that of the seed which is the least far", function()
+  local quick = rows.quick.seeds
+  rows.quick.seeds = { { 5, 4 }, { 5.2 }, { 5.1, 4.1 } }
+  t.contains(at("seconds", 2.5), "quick 4.43 10 ")
+  rows.quick.seeds = quick
+end)
+
+t.test("no test is of the seeds that both happen to have", function()
+  local quick, slow, group = rows.quick.seeds, rows.slow.seeds, results.group
+  rows.quick.seeds = { { 5 }, { 5.2 }, { 5.1 }, { 5.5 } }
+  rows.slow.seeds = { { 4 }, { 4.2 }, { 4.1 }, { 4.5 } }
+  function results:group(label)
+    local made = group(self, label)
+    if label == "quick" then made.done[4].seed = "5" end
+    return made
+  end
+  local found = at("flops", 6000)
+  t.contains(found, "slow 4.20 10 best")
+  t.contains(found, "quick 5.20 10 tie")
+  rows.quick.seeds, rows.slow.seeds, results.group = quick, slow, group
+end)
+
+t.test("the first three of a moment are printed", function()
+  local lines, print_of_lua, folder = {}, print, os.tmpname()
+  os.remove(folder)
+  core.make_folder(folder)
+  print = function(line) lines[#lines + 1] = line end
+  best_at.write(experiment, { flops = { 6000 } }, results, from, folder)
+  print = print_of_lua
+  os.execute("rm -r '" .. folder .. "'")
+  t.contains(lines[2], "quick 5.100")
+  t.check(not lines[2]:find "noisy", "the fourth")
 end)
 
 t.test("moments are numbers above zero", function()

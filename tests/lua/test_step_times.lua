@@ -80,6 +80,22 @@ t.test("a time of an unknown load is none of an idle machine", function()
   t.equal(busy.step_time_ms, 1)
 end)
 
+t.test("idle rounds are those of the place of the latest, and of no other", function()
+  local function round(name, day, machine)
+    return { round = name, configuration = "a", date = "2026-01-0" .. day, machine = machine, busy = "no" }
+  end
+  local found = read_rounds { round("1", 1, "m"), round("2", 2, "other"), round("3", 3, "m") }:idle("a", {})
+  t.equal(#found, 2)
+  t.equal(found[1].round .. found[2].round, "31")
+end)
+
+t.test("quartiles are shares of the median", function()
+  local q1, q3 = step_times.quartiles { step_time_q1_ms = "8", step_time_ms = "10", step_time_q3_ms = "15" }
+  t.near(q1, 0.8, 1e-12)
+  t.near(q3, 1.5, 1e-12)
+  t.equal(step_times.quartiles { step_time_ms = "10" }, nil)
+end)
+
 -- What a rank finds that spends `own` of the second for which its processors were `used`,
 -- beside another rank that spends 0.9 at `beside`.
 local function found_by_rank(own, used, beside)

@@ -133,6 +133,25 @@ t.test("trials of several seeds: the best mean decides, of those that lost no se
     "tune: seeds must be a positive integer, not '0'")
 end)
 
+t.test("a trial has failed where its first seed did, whatever became of the second", function()
+  local two = lh.tune { rate = { 1e-3, 3e-3, 1e-2 }, steps = 3, by = "valid_bits_per_token", seeds = 2 }
+  local bench, settings = sweep("half", two), settings_in(scratch())
+  pretend(bench, settings, "valid_bits_per_token", { "failed", 2, 5, 1, 4, 5 })
+  pretend(bench, settings, "valid_bits_per_token", { 1, 2, 5, 1, 4, 5 }, 2)
+  tuning.settle(bench, settings)
+  t.contains(tuning.sentence(bench.rows), "among 2 of 3 trials a row (1 failed), each the mean of 2 seeds: width 8 ")
+end)
+
+t.test("of trials that did as well the first decides", function()
+  local bench, settings = sweep("equal", rates), settings_in(scratch())
+  pretend(bench, settings, "valid_bits_per_token", { 3, 3, 3, 5, 4, 4 })
+  tuning.settle(bench, settings)
+  t.equal(bench.rows[1].train:option "rate", 1e-3)
+  t.equal(bench.rows[2].train:option "rate", 3e-3)
+  t.equal(table.concat(bench.rows[1].tuned.edges), "rate", "the least is an edge")
+  t.equal(#bench.rows[2].tuned.edges, 0)
+end)
+
 t.test("rows of unlike choices are told apart", function()
   local bench, settings = lh.experiment "unlike", settings_in(scratch())
   local two = lh.tune { rate = { 1e-3, 3e-3 }, by = "valid_bits_per_token" }
