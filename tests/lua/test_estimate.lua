@@ -174,6 +174,15 @@ t.test("seconds until all have ended, and those of all together", function()
   t.equal(seconds(4), "30 60") -- not before the longest has ended
 end)
 
+t.test("step times take the steps of each row and one rate of products for a data set", function()
+  local runs = {}
+  for i, dataset in ipairs { "books", "books", "lists" } do
+    runs[i] = { row = row_of("n" .. i, { dataset = dataset }), expected = { open_s = 1, step_s = 0.5, pass_s = 2 } }
+  end
+  runs[4] = runs[1] -- another seed
+  t.near(estimate.timing(runs, "smoke"), 3 * (1 + 4 * 0.5 + 2 * 2) + 2 * 0.25, 1e-12)
+end)
+
 t.test("a larger vocabulary costs what its FLOPs and parameters say", function()
   local words = lh.data.text { "generate:books", documents = 4, document_bytes = 2000,
     tokens = "sentencepiece:train:500" }
@@ -218,6 +227,12 @@ t.test("what was trained here wins, what was trained elsewhere says nothing", fu
   t.equal(own.by, "runs")
   t.near(own.step_s, 2, 1e-12) -- 128 tokens
   t.equal(own.bytes, 12345)
+  local two = row_of("a", { train = lh.train { steps = 10, segments_per_step = 2 } })
+  t.near(expected_of({ two }, { stores = { results } })[1].expected.step_s, 4, 1e-12)
+  record.device = "cuda"
+  results:put(record)
+  t.equal(expected_of({ row }, { stores = { results } })[1].expected.by, "probe")
+  record.device = "cpu"
   -- of an older store, which did not keep the threads
   record.threads = nil
   results:put(record)

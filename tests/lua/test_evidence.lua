@@ -297,6 +297,37 @@ t.test("runs of other options or other data are doubted", function()
   end
 end)
 
+-- A source whose rows are called as their cells are; `found` stands for the results of every experiment.
+local function source_of(found)
+  local source = evidence.measured(settings_of "results")
+  function source.label(_, cell) return cell.row end
+  function source.results() return found end
+  source.printed = { unit = function() return 100 end }
+  return source
+end
+
+local function cell_of(row, metric, dataset) return { row = row, metric = metric, dataset = dataset, experiment = {} } end
+
+t.test("cells are held against each other past one that has no round, and by the names of data sets", function()
+  local rounds, has = { a = "1", b = "2" }, { a = "books", b = "lists", c = "books" }
+  local source = source_of {
+    datasets = { "books", "lists" }, round = function(_, label) return rounds[label] end,
+    value = function(_, label, _, dataset) return has[label] == dataset and 1 or nil end,
+    group = function() return { done = {}, reasons = { "seed 1 diverged" } } end,
+    by_round = function() return { r1 = 250 } end,
+  }
+  local function apart(metric, dataset, ...)
+    local list = {}
+    for i, row in ipairs { ... } do list[i] = cell_of(row, metric, dataset) end
+    return source:apart(list)
+  end
+  t.equal(apart("step_time_ms", "books", "a", "untimed", "b"), "not timed side by side")
+  t.equal(apart("step_time_ms", "books", "a", "untimed"), nil)
+  t.equal(apart("bits_per_byte", nil, "a", "b"), "not measured on the same data sets")
+  t.equal(apart("bits_per_byte", nil, "a", "c"), nil, "where no seed ended well there is no mean that lacks one")
+  t.near(source:rounds(cell_of("a", "step_time_ms", "books")).r1, 2.5, 1e-12)
+end)
+
 t.test("rows that were not run, or with fewer seeds, are named", function()
   local folder = write(layout(function(one)
     local here = one.cell.experiment.runs == "staircase-table2" and one.cell.row ~= "staircase:r4"
