@@ -124,5 +124,18 @@ t.test("too few sentences and a language that is not there are refused", functio
   t.fails(function() catalogues.import(folder, "xx", "m") end, "no messages in 'xx'")
 end)
 
+t.test("of a hundred parts by the hash of a message 90 train, 5 validate and 5 test", function()
+  local entries, met = { utf8_header }, {}
+  for i = 1, 1000 do entries[i + 1] = { "message of number " .. i, "Nachricht mit Nummer " .. i } end
+  local found = imported { ["a.mo"] = entries }
+  for i = 1, 1000 do
+    local message = "message of number " .. i
+    local part = tonumber(core.hash(message):sub(1, 8), 16) % 100
+    met[part] = true
+    t.equal(found[message]:match "|(%a+)$", part < 90 and "train" or part < 95 and "valid" or "test")
+  end
+  for _, part in ipairs { 89, 90, 94, 95 } do t.check(met[part], "no message is of part " .. part) end
+end)
+
 os.execute("rm -rf " .. folder)
 t.finish()

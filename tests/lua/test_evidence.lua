@@ -306,7 +306,9 @@ local function source_of(found)
   return source
 end
 
-local function cell_of(row, metric, dataset) return { row = row, metric = metric, dataset = dataset, experiment = {} } end
+local function cell_of(row, metric, dataset)
+  return { row = row, metric = metric, dataset = dataset, experiment = {} }
+end
 
 t.test("cells are held against each other past one that has no round, and by the names of data sets", function()
   local rounds, has = { a = "1", b = "2" }, { a = "books", b = "lists", c = "books" }
