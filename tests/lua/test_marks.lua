@@ -1,6 +1,7 @@
 -- What tables, charts and the page say beside numbers: rounds, seeds, stale runs, ties, and options that
 -- were changed on the command line.
 local t = dofile "tests/test.lua"
+local best_mark = require "longhaul.report.best"
 local chart = require "longhaul.report.chart"
 local core = require "longhaul.core"
 local html = require "longhaul.report.html"
@@ -204,6 +205,19 @@ local function best_of(name, seeds, constant)
   end
   return table.concat(best, " "), front[1][2]
 end
+
+t.test("what learns nothing is told from the best or a tie of it, as others are", function()
+  local function mark(constant)
+    local cells = { {}, {} }
+    best_mark.mark({ { cell = cells[1], value = 1, by_seed = { 0.9, 1, 1.1 } },
+      { cell = cells[2], value = constant, by_seed = {}, constant = constant } }, "min", 3)
+    return cells
+  end
+  t.check(mark(5)[2].tie == false, "far from it")
+  t.check(mark(1.05)[2].tie, "within what seeds differ")
+  local cells = mark(0.2)
+  t.check(cells[2].best and cells[1].tie == false, "and the other way round")
+end)
 
 t.test("a mean that lacks seeds is not the best where others have them, nor on a front", function()
   local count = 0

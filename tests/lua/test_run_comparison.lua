@@ -87,6 +87,8 @@ t.test("scores of other data have no difference, costs have one", function()
   t.check(text:find "step_time_ms +10.0~ +20.0~ +%+10.0\n", text)
   t.check(text:find "step 1 +2.5000 +2.5000 +other data\n", text)
   t.check(text_of():find "step 1 +2.5000 +2.5000 +%+0.0000\n", text_of())
+  local tasks = text_of { { data_digest = "1" }, { data_digest = "1", task = "recall" } }
+  t.check(tasks:find "bits_per_token +3.200 +4.400 +other data\n", "two tasks on the same data")
 end)
 
 t.test("an infinite seed is no difference and is not left out of a mean", function()

@@ -56,6 +56,12 @@ t.test("or has the last value of its column, which is told", function()
     "line 2, column 'load': a cell without a value, and none before it")
 end)
 
+t.test("a time is never carried forward", function()
+  t.fails(function()
+    imported("date,a\n2020-01-01,1\n,2\n2020-01-03,3\n", { missing = "forward" })
+  end, "load.csv: line 3, column 1")
+end)
+
 t.test("what is no series of equal steps is refused, and lines are those of the file", function()
   refuses(rows("1", "2", "3"), { time = "hour" }, "load.csv: line 1: there is no column 'hour'")
   refuses(rows("1", "2", "x"), { time = "when" }, "load.csv: line 4, column 3 (load): 'x' is no number")
