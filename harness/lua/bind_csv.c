@@ -553,6 +553,12 @@ static int csv_field(lua_State *lua) {
     return 1;
 }
 
+/* csv_is_number(text) -> whether it is one as a file may hold it. */
+static int csv_is_number(lua_State *lua) {
+    lua_pushboolean(lua, is_number(luaL_checkstring(lua, 1)));
+    return 1;
+}
+
 /* append_row(path, size, row) -> whether it could (csv_append.h); the caller holds the lock. */
 static int append_row(lua_State *lua) {
     const char *path = luaL_checkstring(lua, 1), *row = luaL_checkstring(lua, 3);
@@ -562,7 +568,8 @@ static int append_row(lua_State *lua) {
     return 1;
 }
 
-const luaL_Reg lh_lua_csv[] = {
-    {"read_csv", read_csv},       {"csv_rows", csv_rows},         {"csv_texts", csv_texts},
-    {"csv_numbers", csv_numbers}, {"csv_distinct", csv_distinct}, {"csv_groups", csv_groups},
-    {"csv_field", csv_field},     {"append_row", append_row},     {NULL, NULL}};
+const luaL_Reg lh_lua_csv[] = {{"read_csv", read_csv},           {"csv_rows", csv_rows},
+                               {"csv_texts", csv_texts},         {"csv_numbers", csv_numbers},
+                               {"csv_distinct", csv_distinct},   {"csv_groups", csv_groups},
+                               {"csv_field", csv_field},         {"append_row", append_row},
+                               {"csv_is_number", csv_is_number}, {NULL, NULL}};

@@ -276,21 +276,32 @@ void lh_lua_push_tables(lua_State *lua, const lh_option_table *tables) {
     }
 }
 
-/* schedule_uses_steps(options of training) -> whether the rate depends on how many steps there are.
- */
-static int schedule_uses_steps(lua_State *lua) {
+/* What argument 1, options of training, plans. */
+static lh_train_plan plan_at_1(lua_State *lua) {
     const lh_lua_options *o = lh_lua_options_at(lua, 1, "train");
     lh_train_plan plan;
     lh_lua_check(lua, lh_train_plan_read(o->values, &plan));
+    return plan;
+}
+
+/* schedule_uses_steps(options of training) -> whether the rate depends on how many steps there are.
+ */
+static int schedule_uses_steps(lua_State *lua) {
+    const lh_train_plan plan = plan_at_1(lua);
     lua_pushboolean(lua, lh_schedule_uses_steps(&plan.schedule));
+    return 1;
+}
+
+/* schedule_rate(options of training, step) -> the learning rate of that step, counted from 0. */
+static int schedule_rate(lua_State *lua) {
+    const lh_train_plan plan = plan_at_1(lua);
+    lua_pushnumber(lua, lh_schedule_rate(&plan.schedule, luaL_checkinteger(lua, 2)));
     return 1;
 }
 
 /* check_train(options of training): fails where some of them exclude each other. */
 static int check_train(lua_State *lua) {
-    const lh_lua_options *o = lh_lua_options_at(lua, 1, "train");
-    lh_train_plan plan;
-    lh_lua_check(lua, lh_train_plan_read(o->values, &plan));
+    (void)plan_at_1(lua);
     return 0;
 }
 
@@ -315,7 +326,10 @@ static int setup_options(lua_State *lua) {
     return 0;
 }
 
-const luaL_Reg lh_lua_option_values[] = {
-    {"setup_options", setup_options}, {"options", make_options},
-    {"train_options", train_options}, {"schedule_uses_steps", schedule_uses_steps},
-    {"check_train", check_train},     {NULL, NULL}};
+const luaL_Reg lh_lua_option_values[] = {{"setup_options", setup_options},
+                                         {"options", make_options},
+                                         {"train_options", train_options},
+                                         {"schedule_uses_steps", schedule_uses_steps},
+                                         {"schedule_rate", schedule_rate},
+                                         {"check_train", check_train},
+                                         {NULL, NULL}};

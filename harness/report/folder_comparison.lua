@@ -134,11 +134,11 @@ local function runs_of(side) return csv.by(paired.runs_of(side), "seed") end
 -- Whether all that was scored in the seeds of both is the same to the last digit; nil where neither has a
 -- score of a common seed.
 local function is_same(a, b)
-  local same, scored, in_b = true, false, runs_of(b)
+  local same, scored, in_b, scores = true, false, runs_of(b), metrics.scores()
   for seed, x in pairs(runs_of(a)) do
     local y = in_b[seed]
     local have_finished = y and finished.is_over(x.status) and finished.is_over(y.status)
-    for _, name in ipairs(have_finished and metrics.scores() or {}) do
+    for _, name in ipairs(have_finished and scores or {}) do
       local in_x, in_y = x[name] or "", y[name] or ""
       scored = scored or in_x ~= "" or in_y ~= ""
       same = same and x.status == y.status and in_x == in_y

@@ -57,15 +57,12 @@ function csv.read_lines(path, needed)
   return records_of(path, rows, needed)
 end
 
--- Decimal, or infinite.
-local function is_number(text) return csv.number(text) and not text:find("[xX]") end
-
 --- Fails unless the columns `names` of records that `path` gave hold numbers, or nothing; those of `needed`
---- hold one in each.
+--- hold one in each. What is one csv.rows reads by the same rule.
 function csv.check_numbers(path, records, needed, names)
   local function check(i, name, may_lack)
     local text = records[i][name] or ""
-    if not (text == "" and may_lack) and not is_number(text) then
+    if not (text == "" and may_lack) and not core.csv_is_number(text) then
       error(("%s: record %d: column '%s': '%s' is no number"):format(path, i, name, text), 0)
     end
   end

@@ -31,22 +31,22 @@ end
 
 -- The first column by which two finished runs of one id did not end alike: how they ended, or a score as tables
 -- show it. No machine may change these, while step times differ on each.
-local function unlike(a, b)
+local function unlike(a, b, scores)
   if a.status ~= b.status then return "status" end
-  for _, name in ipairs(metrics.scores()) do
-    local x, y = csv.number(a[name]), csv.number(b[name])
-    if metrics.text(name, x) ~= metrics.text(name, y) then return name end
+  for _, name in ipairs(scores) do
+    local x, y = a[name], b[name]
+    if x ~= y and metrics.text(name, csv.number(x)) ~= metrics.text(name, csv.number(y)) then return name end
   end
 end
 
 --- The finished runs that two folders (stores) have with other ends or scores of any split, of which the
 --- first's are kept: an array of { id =, text = a line that says so }.
 function finished.conflicts(first, second)
-  local list, known = {}, first:by_id()
+  local list, known, scores = {}, first:by_id(), metrics.scores()
   for _, run in ipairs(second:rows()) do
     local there = known[run.run_id]
     local both = there and finished.is_over(run.status) and finished.is_over(there.status)
-    local name = both and unlike(there, run)
+    local name = both and unlike(there, run, scores)
     if name then
       local text = ("note: run %s (row '%s', seed %s): %s is '%s' in %s and '%s' in %s; the first is kept"):format(
         run.run_id, run.row, run.seed, name, there[name] or "", first.file, run[name] or "", second.file)

@@ -1,18 +1,20 @@
 -- Learning rates that are hardly meant: the defaults of training are Adafactor's and those of a long one.
+local core = require "longhaul.core"
 local quote = require "longhaul.run.quote"
 
 local rates = {}
 
 local SMALL = 1e-4 -- a highest rate of Adam that is hardly meant for training from nothing
 
--- The highest rate of a row's schedule, at the end of its warm-up.
-local function peak_of(option)
-  return option "schedule" == "rsqrt" and option "rate" / math.sqrt(math.max(1, option "warmup")) or option "rate"
+-- The highest rate of a row's schedule: that of rsqrt at the end of its warm-up.
+local function peak_of(train)
+  local is_rsqrt = train:option "schedule" == "rsqrt"
+  return is_rsqrt and core.schedule_rate(train.options, train:option "warmup") or train:option "rate"
 end
 
 local function doubts_of(row)
   local function option(name) return row.train:option(name) end
-  local list, optimizer, peak = {}, option "optimizer", peak_of(option)
+  local list, optimizer, peak = {}, option "optimizer", peak_of(row.train)
   if option "steps" > 0 and option "warmup" > option "steps" then
     list[1] = ("warmup=%d is longer than its %d steps, and the rate never comes to %.2g: say warmup in lh.train")
       :format(option "warmup", option "steps", peak)
