@@ -17,15 +17,11 @@ static const char threads_variable[] = "OPENBLAS_NUM_THREADS";
 static const char spin_variable[] = "GOMP_SPINCOUNT";
 static const char again_variable[] = "LONGHAUL_BLAS_CHOSEN";
 
-/* OpenBLAS reads its core when it is loaded. Whether a better one was set. */
+/* OpenBLAS reads its core when it is loaded; `version` and each row say which it was. Whether a
+ * better one was set. */
 static bool choose_blas_core(void) {
     const char *better = lh_blas_better_core();
-    if (better == NULL || setenv(core_variable, better, 1) != 0) return false;
-    if (isatty(STDERR_FILENO) != 0) {
-        (void)fprintf(stderr, "longhaul: OpenBLAS runs as %s here, %s is faster: using that\n",
-                      lh_blas_core(), better);
-    }
-    return true;
+    return better != NULL && setenv(core_variable, better, 1) == 0;
 }
 
 /* OpenMP's idle threads spin for as long as a whole kernel takes; where another process wants the

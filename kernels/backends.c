@@ -272,14 +272,26 @@ const char *lh_blas_version(void) {
     return openblas_get_config();
 }
 
-/* OpenBLAS knows processors by model and falls back to AVX2 kernels, at half the speed, on an
- * AVX-512 processor that is newer than the library. A choice of the user is left alone. */
-const char *lh_blas_better_core(void) {
-    static const char *const slow[] = {"Haswell", "Zen"};
-    if (!has_avx512()) return NULL;
-    for (size_t i = 0; i < sizeof slow / sizeof *slow; ++i) {
-        if (strcmp(lh_blas_core(), slow[i]) == 0)
-            return has_avx512_bf16() ? "Cooperlake" : "SkylakeX";
+/* OpenBLAS knows processors by model. One that is newer than the library runs kernels of an earlier
+ * instruction set: AVX2 at half the speed of AVX-512, or SSE3 ("Prescott") at a sixth. Cores that
+ * are not named here are the library's own business. */
+static const char *const below_avx2[] = {
+    "Katmai", "Coppermine", "Northwood",   "Prescott",  "Banias",     "Atom",         "Core2",
+    "Penryn", "Dunnington", "Nehalem",     "Athlon",    "Opteron",    "Opteron_SSE3", "Barcelona",
+    "Bobcat", "Nano",       "Sandybridge", "Bulldozer", "Piledriver", "Steamroller"};
+static const char *const below_avx512[] = {"Haswell", "Zen", "Excavator"};
+
+static bool is_among(const char *core, const char *const *cores, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        if (strcmp(core, cores[i]) == 0) return true;
     }
-    return NULL;
+    return false;
+}
+
+const char *lh_blas_better_core(void) {
+    const char *core = lh_blas_core();
+    const bool old = is_among(core, below_avx2, sizeof below_avx2 / sizeof *below_avx2);
+    const bool half = is_among(core, below_avx512, sizeof below_avx512 / sizeof *below_avx512);
+    if (has_avx512() && (old || half)) return has_avx512_bf16() ? "Cooperlake" : "SkylakeX";
+    return has_avx2() && old ? "Haswell" : NULL;
 }

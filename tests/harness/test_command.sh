@@ -32,6 +32,12 @@ for command in run list dry-run table plot slurm describe train eval export forw
     succeeds "$command --help" "SYNOPSIS" "$longhaul" "$command" --help
 done
 succeeds "version" "blas" "$longhaul" version
+
+# OpenBLAS takes the processors that it does not know for old ones.
+if grep -q " avx2" /proc/cpuinfo && LONGHAUL_BLAS_CHOSEN=1 OPENBLAS_CORETYPE=Prescott "$longhaul" version | grep -q Prescott; then
+    quietly 1 "a core of SSE3 is changed for a better one" env -u LONGHAUL_BLAS_CHOSEN OPENBLAS_CORETYPE=Prescott \
+        sh -c "'$longhaul' version | grep Prescott"
+fi
 succeeds "the commands that make test-faults disturbs are commands still" "6 passed, 0 failed" \
     env LH_FAULT_STEP=1000 tests/faults.sh
 
