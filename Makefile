@@ -504,7 +504,7 @@ completions := bash:bash-completion/completions/longhaul zsh:zsh/site-functions/
     fish:fish/vendor_completions.d/longhaul.fish
 completion_files := $(foreach line,$(completions),$(DESTDIR)$(PREFIX)/share/$(word 2,$(subst :, ,$(line))))
 headers := $(DESTDIR)$(PREFIX)/include/longhaul
-shared_files = .luarc.json harness/lua/meta/longhaul.lua $(lua_sources) $(wildcard experiments/*.lua experiments/*/*.lua plots/*.gp results/published/*.csv)
+shared_files = .luarc.json $(wildcard harness/lua/meta/*.lua) $(lua_sources) $(wildcard experiments/*.lua experiments/*/*.lua plots/*.gp results/published/*.csv)
 header_files = $(wildcard kernels/*.h kernels/contract/*.h kernels/kernels.def harness/engine/*.h harness/ops/*.h models/*.h models/*/*.h) \
     $(addprefix harness/,train/task.h train/communicator.h train/metrics.h tasks/documents.h tasks/batcher.h tasks/order.h) \
     $(addprefix datasets/,digest.h tokens/tokenizer.h text/corpus_class.h text/corpus_config.h text/document_store.h)

@@ -1,5 +1,5 @@
--- Writes harness/lua/meta/longhaul.lua, from which an editor completes scripts, and the tables of
--- calls, fields, options of training, metrics and kinds of charts in docs/lua.md:
+-- Writes harness/lua/meta/, from which an editor completes scripts, and the tables of calls,
+-- fields, options of training, metrics and kinds of charts in docs/lua.md:
 --   build/longhaul lua scripts/annotate.lua [check]
 -- Functions are described where they stand, fields of rows and the like in fields.lua, options in
 -- the tables of models, tasks and training, metrics and kinds of charts in their registries:
@@ -11,11 +11,23 @@ local kinds = require "longhaul.report.kinds"
 local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
 
-local path = "harness/lua/meta/longhaul.lua"
 local described = { "row", "tune", "match", "table", "fit", "best_at", "sample", "claim", "cell" }
-local lines = {}
+local annotations, lines = {}, nil
 
 local function add(text) lines[#lines + 1] = text end
+
+local head = [[
+---@meta %s
+-- Written by scripts/annotate.lua; an editor with a Lua language server reads it.
+]]
+
+-- The file of annotations that `write` adds the lines of. Scripts can require `module` alone.
+local function annotate(name, module, write)
+  lines = { head:format(module) }
+  write()
+  local text = table.concat(lines, "\n"):gsub("\n+$", "") .. "\n"
+  annotations[#annotations + 1] = { ("harness/lua/meta/%s.lua"):format(name), text }
+end
 
 local types = { integer = "integer", real = "number", flag = "boolean", text = "string" }
 
@@ -46,11 +58,6 @@ local function alias(name, values)
   for _, value in ipairs(values) do add(("---| %q"):format(value)) end
   add("")
 end
-
-local head = [[
----@meta longhaul
--- Written by scripts/annotate.lua; an editor with a Lua language server reads it.
-]]
 
 -- ---- what functions say of themselves ----
 
@@ -164,26 +171,32 @@ local function plot_class()
   add("")
 end
 
-add(head)
-alias("longhaul.metric", metrics.names())
-for _, model in ipairs(core.models()) do class("longhaul.models." .. model.name, model.options) end
-for _, task in ipairs(core.tasks()) do
-  local data = task.name == "forecasting" and "longhaul.series"
-    or task.name:find "^scripted_" and "string" or "longhaul.corpus"
-  class("longhaul.tasks." .. task.name .. ": { [1]: " .. data .. " }", task.options)
-end
+annotate("models", "_", function()
+  for _, model in ipairs(core.models()) do class("longhaul.models." .. model.name, model.options) end
+  constructors("models", core.models())
+end)
+annotate("tasks", "_", function()
+  for _, task in ipairs(core.tasks()) do
+    local data = task.name == "forecasting" and "longhaul.series"
+      or task.name:find "^scripted_" and "string" or "longhaul.corpus"
+    class("longhaul.tasks." .. task.name .. ": { [1]: " .. data .. " }", task.options)
+  end
+  constructors("tasks", core.tasks())
+end)
 -- Data take the options of the tasks that read them, after a name.
-class("longhaul.text: longhaul.tasks.language_model, { [1]: string }", {})
-class("longhaul.series: longhaul.tasks.forecasting, { [1]: string }", {})
-class("longhaul.train", core.train_options())
-constructors("models", core.models())
-constructors("tasks", core.tasks())
-plot_class()
-for _, name in ipairs(described) do field_class(name) end
-add(opaque)
-for _, owner in ipairs(owners) do owner_class(owner) end
-add "return lh"
-local annotations = table.concat(lines, "\n"):gsub("\n+$", "\n")
+annotate("rows", "_", function()
+  class("longhaul.text: longhaul.tasks.language_model, { [1]: string }", {})
+  class("longhaul.series: longhaul.tasks.forecasting, { [1]: string }", {})
+  class("longhaul.train", core.train_options())
+  alias("longhaul.metric", metrics.names())
+  plot_class()
+  for _, name in ipairs(described) do field_class(name) end
+end)
+annotate("longhaul", "longhaul", function()
+  add(opaque)
+  for _, owner in ipairs(owners) do owner_class(owner) end
+  add "return lh"
+end)
 
 -- ---- tables in the documentation ----
 
@@ -274,7 +287,8 @@ for _, name in ipairs(described) do
 end
 
 local stale = 0
-for _, file in ipairs { { path, annotations }, { docs, documented } } do
+annotations[#annotations + 1] = { docs, documented }
+for _, file in ipairs(annotations) do
   local fresh = core.exists(file[1]) and core.read_file(file[1]) == file[2]
   if ... ~= "check" then
     core.write_file(file[1], file[2])

@@ -77,7 +77,7 @@ succeeds "the command answers" "hello: word" "$longhaul" hello word
 succeeds "and stands in the help" "hello" "$longhaul" help
 mapfile -t lines < <(block "In the end")
 for line in "${lines[@]}"; do works "$line" bash -c "$line"; done
-succeeds "documents and editors hear of it" "niceness" grep -h niceness docs/lua.md harness/lua/meta/longhaul.lua
+succeeds "documents and editors hear of it" "niceness" grep -hr niceness docs/lua.md harness/lua/meta
 
 quietly 0 "what was tracked is as it was" git checkout -q .
 quietly 0 "the rest goes" git clean -qfd -e build -e results

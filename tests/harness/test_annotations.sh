@@ -2,5 +2,5 @@
 # What an editor completes is what the option tables say.
 . tests/test.sh
 quietly 0 "annotations are fresh" "$LONGHAUL_BIN" lua scripts/annotate.lua check
-quietly 1 "and whole" grep -q '\.\.\.$' harness/lua/meta/longhaul.lua
+quietly 1 "and whole" grep -q -r '\.\.\.$' harness/lua/meta
 finish

@@ -34,7 +34,7 @@ shell_scripts() {
         xargs -0 -r shellcheck -x -e SC2317
 }
 
-# All but the meta file, which scripts/annotate.lua writes.
+# All but the meta files, which scripts/annotate.lua writes.
 lua_lint() {
     local found
     found=$(find harness experiments datasets tests plots scripts -name '*.lua' -print0 |

@@ -1,0 +1,196 @@
+---@meta _
+-- Written by scripts/annotate.lua; an editor with a Lua language server reads it.
+
+---@class longhaul.text: longhaul.tasks.language_model, { [1]: string }
+
+---@class longhaul.series: longhaul.tasks.forecasting, { [1]: string }
+
+---@class longhaul.train
+---@field steps? integer # training steps (default 1000)
+---@field optimizer? "sgd"|"adam"|"adamw"|"adafactor" # update rule (default adafactor)
+---@field rate? number # learning rate before the schedule (default 1)
+---@field schedule? "constant"|"linear"|"rsqrt"|"cosine"|"step"|"delayed_step" # decay: rsqrt is rate / sqrt(max(step, warmup)) (default rsqrt)
+---@field warmup? integer # steps of linear warm-up from 0 (default 1000)
+---@field first_rate? "zero"|"step"|"full" # of the first step of a warm-up: 0; rate / warmup, the schedule one step ahead; or, once, the full rate (default zero)
+---@field final_rate? number # rate at the end of linear and cosine (default 0)
+---@field decay_from? "warmup"|"start"|"start_held" # linear and cosine over the steps behind the warm-up, or over all steps: the warm-up then rises to the full rate, or held to what the decay leaves at its end (which is before the last step) (default warmup)
+---@field step_every? integer # steps between drops of step and delayed_step (default 1000)
+---@field step_factor? number # what step multiplies the rate with (default 0.5)
+---@field clip? number # largest global gradient norm; 0: no clipping (default 0)
+---@field momentum? number # of sgd and adafactor (its beta1, below 1) (default 0.9)
+---@field beta1? number # of adam and adamw, below 1 (default 0.9)
+---@field beta2? number # of adam and adamw, below 1 (default 0.999)
+---@field epsilon? number # of adam and adamw (default 1e-08)
+---@field weight_decay? number # of matrices; not with adafactor (default 0)
+---@field second_moment_decay? number # adafactor: beta2 = 1 - (step + 1)^-this (default 0.8)
+---@field update_clip? number # adafactor: largest rms of an update (d); 0: no clipping (default 1)
+---@field parameter_scale? boolean # adafactor: updates relative to the parameter's rms (default true)
+---@field factor_minimum? integer # adafactor: smallest axis whose second moment is factored; t5x: 128, transformers: 1 (default 128)
+---@field log_every? integer # steps between points of the loss curve (default 10)
+---@field evaluate_every? integer # steps between evaluations on the validation split; 0: none (default 0)
+---@field keep_best? false|true|"accuracy"|"error_percent"|"bits_per_token"|"bits_per_byte"|"perplexity"|"word_perplexity"|"mse"|"mae" # experiments end with the weights of the best evaluation (early stopping): true by its loss, or by the metric that is named (default false)
+---@field patience? integer # evaluations in a row without a better loss (nor a better metric, where keep_best names one) after which training ends; 0: never (default 0)
+---@field evaluate_test? boolean # evaluations read the test split too: its accuracies join the curve, the best of them the results (nothing is chosen by them) (default false)
+---@field checkpoint_every? integer # steps between checkpoints; 0: by time only (default 0)
+---@field checkpoint_seconds? number # seconds between checkpoints; 0: by steps only (default 60)
+---@field precision? "f32"|"tf32"|"bf16" # what matrix products round their operands to, bf16 also what activations are in memory; tf32 on a GPU only, bf16 also on a processor with avx512_bf16 or AMX (default f32)
+---@field swap_parameters? boolean # layers' parameters rest in host memory, where the optimizer works, and visit the device while their layer computes (reversible layers) (default false)
+---@field accumulate? integer # micro-batches that the rows of a step are cut into, one after the other in memory; their gradients are summed, so that the batch stays that of the step (default 1)
+---@field segments_per_step? integer # consecutive segments that a step goes through, carrying the state from each to the next; their gradients are summed before the one update, but statistics (centroids, running means) move in each of them (default 1)
+
+---@alias longhaul.metric
+---| "accuracy"
+---| "accuracy_bin0"
+---| "accuracy_bin1"
+---| "best_accuracy"
+---| "best_accuracy_bin0"
+---| "best_accuracy_bin1"
+---| "bits_per_byte"
+---| "bits_per_token"
+---| "bleu"
+---| "context_tokens"
+---| "error_percent"
+---| "flops_per_token"
+---| "held_bytes"
+---| "inference_memory_bytes"
+---| "kaplan_flops_per_token"
+---| "layout_parameters"
+---| "mae"
+---| "mfu"
+---| "mse"
+---| "parameters"
+---| "peak_memory_bytes"
+---| "perplexity"
+---| "relative_step_time"
+---| "rsa_gate"
+---| "sacrebleu_cased"
+---| "sacrebleu_uncased"
+---| "state_bytes"
+---| "step_time_ms"
+---| "step_time_q1_ms"
+---| "step_time_q3_ms"
+---| "tokens_per_second"
+---| "tokens_to_reach"
+---| "training_tokens_per_second"
+---| "valid_accuracy"
+---| "valid_accuracy_bin0"
+---| "valid_accuracy_bin1"
+---| "valid_bits_per_byte"
+---| "valid_bits_per_token"
+---| "valid_error_percent"
+---| "valid_mae"
+---| "valid_mse"
+---| "valid_perplexity"
+---| "valid_word_perplexity"
+---| "wall_time_s"
+---| "word_perplexity"
+
+---@class longhaul.plot
+---@field [1] "bars"|"boxes"|"columns"|"lines"|"loss"|"outputs"|"pareto"|"profile"|"recurrence"|"trials"
+---@field y? string|table a metric
+---@field published? string a table of `results/published/`: hollow marks where it prints what is shown; the title of x says where others lie
+---@field title? string default: experiment, data and axes
+---@field name? string of its files; default: the kind
+---@field dataset? string the only one to show
+---@field by? string|function the box of a row: a factor, an option of the model, or a function of the row; default: its data set
+---@field of? table experiments whose rows are shown; default: this one
+---@field row? string the only label to show
+---@field rows? table their labels
+---@field without? string "%s, no REM": splits each column into what the row of that name takes and the rest; what it takes above the whole is hatched, and the spread is that of the whole
+---@field parts? table what these two are called
+---@field x? string|table a metric, a factor or an option of the model; { name, log = true } is logarithmic
+---@field group? string a factor, an option of the model, "class", "dataset" or "row": a curve for each value
+---@field band? string|boolean "seeds": the standard deviation around each curve
+---@field relative_to? string a group: the others are shown as ratios to it
+---@field where? table factors or options and their values: only the rows that have them
+---@field together? boolean true: all data sets in one chart
+---@field layer? number counted from 1
+---@field input? string a string of 0 and 1, the letters of a regular language
+---@field label? string what points are labelled by, like `group`; default: the row
+---@field frontier? boolean false: without the front
+---@field part? string "position": bits of a token by its place in the document; "kept": by how many tokens are read before it; "changed": what one other token costs, by how far back it stands; "recall": right answers by when the token was last read
+
+---@class longhaul.row
+---@field [1] string|table the label, or a point of `lh.grid`, whose factors become columns of runs.csv; one that is called as an option of its model has that option's value
+---@field model longhaul.spec an architecture and its options: `lh.models.NAME { ... }`
+---@field task longhaul.spec what is predicted, and the data: `lh.tasks.NAME { ... }`
+---@field train longhaul.spec how it is trained: `lh.train { ... }`
+---@field seeds? integer how many; default: `bench:seeds(n)`, else 1
+---@field dataset? string its name in tables; default: the corpus' name
+---@field label? string for a point of `lh.grid`
+---@field slug? string what the column `model` says; default: the published table's for this label, else the model's class
+---@field published_row? string the paper's label, where it is another
+---@field from? string|table the row whose trained weights of the same seed it begins with: a label, or `{ bench, label }`
+---@field weights? string|table a weight file, or a name under which one was fetched; `{ name, partly = true }`: it may lack parameters
+---@field keep_weights? boolean keeps the row's own under `results/<experiment>/weights/`
+---@field values? table<string, number> metrics that the script knows itself: `{ kaplan_flops_per_token = 1e6 }`
+---@field tune? longhaul.tune training options to choose on the validation split, made by `lh.tune`
+---@field context? table<string, integer> measures how far back the trained model looks, over passages of the validation split: `{ length = 512, passages = 256 }`
+---@field reach? table<string, number> a loss of the curve for `tokens_to_reach`: `{ valid_bits = 2.0 }`
+
+---@class longhaul.tune
+---@field by longhaul.metric a loss or score of the validation split, `"valid_bits_per_token"`
+---@field steps? integer of a trial; default: those of the row
+---@field seeds? integer of a trial, whose mean decides; default: 1
+---@field halving? boolean in rounds: all choices for a fraction of the steps, then the better half of them for twice as many, and so on; the last two have all `steps`
+---@field OPTION? any[] a training option, with the values that are tried: `rate = { 1e-3, 3e-3 }`
+
+---@class longhaul.match
+---@field [1] longhaul.spec the model, `lh.models.NAME { ... }`, with all but its size
+---@field task longhaul.spec what it is for: it says how many tokens or features there are
+---@field parameters? number how many it shall have, embeddings included
+---@field flops_per_token? number what one token shall take forward
+---@field step_time_ms? number what a training step shall take on this machine
+---@field train? longhaul.spec with step_time_ms: how it is trained; default: lh.train {}
+
+---@class longhaul.table
+---@field columns longhaul.metric[] metrics, in order
+---@field baseline? string|table<string, any> label, or factors, of the row that `relative_step_time` refers to
+---@field published? string a table of `results/published/` whose values stand beside ours
+---@field datasets? table<string, string> our names of data sets to the paper's, or to `""` where it has none
+---@field best? table<longhaul.metric, "min"|"max"> `"min"` or `"max"` for a metric that does not say which end is better
+---@field select? "best_valid" `"best_valid"`: the seed that did best on the validation split
+---@field name? string of its files; default: `table`
+---@field title? string above it
+
+---@class longhaul.fit
+---@field group string the factor that has an exponent for each of its values
+---@field over string[] the factors of growth
+---@field of table<string, any> what is fitted, by name: a metric, or a function of `value(metric)`
+---@field published? string a table whose formulas are printed beside
+---@field crossing? string a group: from where on each of the others is below it
+---@field name? string of its files; default: `exponents`
+
+---@class longhaul.best_at
+---@field seconds? number[] moments, in seconds of a row's own training steps
+---@field flops? number[] moments, in FLOPs of training
+
+---@class longhaul.sample
+---@field row string the label of an earlier row, whose model goes on
+---@field tokens string the tokenizer
+---@field count integer passages
+---@field context integer tokens of the validation split that are read
+---@field length integer tokens that are added
+---@field temperature? number 0 (default): the likeliest tokens
+
+---@class longhaul.claim
+---@field [1] string its id, as in results/published
+---@field holds longhaul.predicate the published predicate
+---@field asks? longhaul.predicate what the sentence asks, where the published predicate asks for less, or for more
+---@field direction? longhaul.predicate a weaker form
+---@field direction_says? string the weaker form in words
+---@field untested? string|table why it cannot fail, or `{ predicate, reason }`
+---@field of_size? string what only scale `paper` tells
+---@field scale_changes? string what the scale changes of it
+---@field expected? string in place of the sentence of results/published
+---@field says? string the claim in words, where no paper makes it
+---@field paper? string default: from the id
+---@field note? string beside the verdict
+
+---@class longhaul.cell
+---@field experiment longhaul.experiment whose row it is
+---@field row string label, or a slug that no other row has
+---@field metric longhaul.metric a column of runs.csv
+---@field dataset? string without: the mean over data sets, for costs that seeds share; of the rest the row's only data set
+---@field published? string the paper's table, "paper_table1"
+---@field printed_as? longhaul.metric what the paper's number stands for, where that is another metric

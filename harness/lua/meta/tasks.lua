@@ -1,0 +1,157 @@
+---@meta _
+-- Written by scripts/annotate.lua; an editor with a Lua language server reads it.
+
+---@class longhaul.tasks.language_model: { [1]: longhaul.corpus }
+---@field segment? integer # tokens of a segment (N) (default 512)
+---@field batch? integer # documents read side by side (B) (default 8)
+---@field predict_across? boolean # predict the first token of a segment from the segment before it (default true)
+---@field overlap? integer # tokens of a segment that the next one repeats without predicting them (default 0)
+---@field evaluate_documents? integer # documents of a split that an evaluation reads; 0: all (default 0)
+---@field evaluate_batches? integer # batches after which an evaluation ends; 0: at the end of the documents (default 0)
+---@field subsequences? "none"|"disjoint"|"quarter"|"streams" # join the documents; read every segment by itself (disjoint ones, or in training one at every quarter of a segment), or in each row of a batch its part from end to end (streams) (default none)
+---@field name? string # books, latex, code, generate:KIND, plugin:NAME, a name that `longhaul data list` shows, or a folder or a file of JSON lines with a slash in its path (default books)
+---@field tokens? string # tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:NAME, sentencepiece:FILE.model, sentencepiece:train:SIZE, subwords:NAME, words:FILE, words:train:SIZE; :NAME+NAME behind SIZE: trained on those corpora (default bytes)
+---@field documents? integer # generator: documents to train on, beside ten each to validate and to test (default 200)
+---@field document_bytes? integer # generator: size of a document (default 32768)
+---@field split_bytes? integer # cut longer documents into pieces of this size, documents of their own; 0: whole (default 0)
+---@field limit_bytes? integer # bytes of the train split to use; 0: all (default 0)
+---@field limit_eval_bytes? integer # bytes of valid and of test to use; 0: all (default 0)
+---@field limit_documents? integer # documents of the train split to use, the first by name, before they are cut; 0: all (default 0)
+---@field valid_tokens? integer # first tokens of every validation document to use; 0: all (default 0)
+---@field data_seed? integer # generator: seed of the documents (default 1)
+---@field field? string # JSON lines: the field that holds a document; empty: text (default )
+
+---@class longhaul.tasks.random_walk: { [1]: longhaul.corpus }
+---@field segment? integer # symbols of a segment (default 64)
+---@field batch? integer # streams read side by side (B) (default 64)
+---@field episodes? integer # training episodes, read again and again; 0: new ones without end (default 10000)
+---@field evaluate_episodes? integer # episodes of the validation and of the test split (default 1000)
+---@field data_seed? integer # what the episodes are drawn from (default 1)
+---@field grid? integer # cells along a side of the grid (default 8)
+---@field steps? integer # actions of an episode (default 400)
+
+---@class longhaul.tasks.algorithm: { [1]: longhaul.corpus }
+---@field segment? integer # symbols of a segment (default 64)
+---@field batch? integer # streams read side by side (B) (default 64)
+---@field episodes? integer # training episodes, read again and again; 0: new ones without end (default 10000)
+---@field evaluate_episodes? integer # episodes of the validation and of the test split (default 1000)
+---@field data_seed? integer # what the episodes are drawn from (default 1)
+---@field variables? integer # variables (default 3)
+---@field statements? integer # statements of a program (default 100)
+---@field largest? integer # values are 1 to this (default 10)
+
+---@class longhaul.tasks.duplication: { [1]: longhaul.corpus }
+---@field batch? integer # sequences of a batch (B) (default 32)
+---@field word? integer # symbols of a word; a sequence is two zeros and the word twice (default 511)
+---@field alphabet? integer # symbols of a word are 1 to this (default 127)
+---@field segment? integer # tokens of a sequence that are read at once; 0: all (default 0)
+---@field evaluate_sequences? integer # sequences of the validation and of the test split (default 256)
+---@field data_seed? integer # what held-out sequences are drawn from; training draws fresh ones from the run's seed (default 1)
+
+---@class longhaul.tasks.recall: { [1]: longhaul.corpus }
+---@field vocabulary? integer # tokens: one half of them are keys, the other values (default 8192)
+---@field pairs? integer[]|string # keys of a sequence, each with its value; several: kinds of sequences (default 8)
+---@field lengths? integer[]|string # tokens of a sequence: of each kind, or of all (default 64)
+---@field shares? integer[]|string # how many sequences are of each kind, in proportion (default 1)
+---@field power? number # slot j behind the pairs asks with a chance of j^(power - 1); 1: all alike (default 0.01)
+---@field fills? boolean # random tokens between the queries in place of 0 (default false)
+---@field segment? integer # tokens of a sequence that are read at once; 0: all of the longest (default 0)
+---@field batch? integer # sequences of a batch (B) (default 64)
+---@field evaluate_sequences? integer # sequences of the validation and of the test split (default 1000)
+---@field data_seed? integer # what held-out sequences are drawn from; training draws fresh ones from the run's seed (default 1)
+
+---@class longhaul.tasks.imagenet64: { [1]: longhaul.corpus }
+---@field batch? integer # sequences of a batch (B) (default 32)
+---@field name? string # a data folder with train/, valid/ and test/ of .npy files; without one the embedded generator makes imagenet64 (default imagenet64)
+---@field side? integer # pixels along a side; a sequence is side * side * 3 bytes (default 64)
+---@field images? integer # generator: images to train on (default 10000)
+---@field evaluate_images? integer # images of the validation and of the test split, the first of them (default 512)
+---@field data_seed? integer # generator: seed of the images (default 1)
+
+---@class longhaul.tasks.regular_language: { [1]: longhaul.corpus }
+---@field language? "parity"|"d2"|"d4"|"tomita3"|"tomita5"|"tomita6"|"tomita1"|"tomita2"|"tomita4"|"tomita7"|"d1"|"d3"|"d5"|"d6"|"d7"|"d8"|"d9"|"d10"|"d11"|"d12"|"aa"|"aaaa"|"abab" # an even number of 1s; brackets up to n deep, d1 to d12; tomita1 to tomita7; or (aa)*, (aaaa)*, (abab)* (default parity)
+---@field batch? integer # strings of a batch (B) (default 32)
+---@field shortest? integer # letters of the shortest string (default 2)
+---@field longest? integer # letters of the longest string in training and bin 0; 0: the paper's 50, 100 for D_n (default 0)
+---@field increment? integer # bin 1 has longer strings, by up to so many letters; 0: as many as longest (default 0)
+---@field strings? integer # training strings; 0: the paper's 10000, 5000 for D_n (default 0)
+---@field evaluate_strings? integer # strings of the validation split and of each bin; 0: the paper's 2000, 1000 for D_n (default 0)
+---@field data_seed? integer # what the strings are drawn from (default 1)
+
+---@class longhaul.tasks.simulated_network: { [1]: longhaul.corpus }
+---@field activation? "tanh"|"sigmoid"|"relu" # g: tanh, sigmoid or relu (default tanh)
+---@field alpha? number # share of what is not linear (default 0.5)
+---@field recurrent_norm? number # spectral norm of the true recurrent weights (default 0.8)
+---@field segments? integer # segments of the sequence (default 100)
+---@field length? integer # steps of a segment (default 100)
+
+---@class longhaul.tasks.forecasting: { [1]: longhaul.series }
+---@field seq_len? integer # steps that are observed (default 96)
+---@field label_len? integer # of them the last ones that a decoder begins with (default 48)
+---@field pred_len? integer # steps to predict: the horizon (default 24)
+---@field batch? integer # windows side by side (B) (default 32)
+---@field sampler? "sequential"|"shuffled"|"streams" # order of training windows; sequential: row r of a batch begins r windows behind the first and moves on by `batch` steps; streams: by as many, in a piece of the series of its own (default sequential)
+---@field drop_last? boolean # evaluate whole batches only, as Informer's code does (default false)
+---@field limit_windows? integer # training windows to use, the latest; 0: all (default 0)
+---@field evaluate_windows? integer # windows of a split that an evaluation reads, the first; 0: all (default 0)
+---@field name? string # ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, a series in a data folder (`longhaul data import`), or a CSV file with a slash in its path (default ETTh1)
+---@field borders? "informer"|"months"|"calendar"|"shares" # rows of the splits: months (12/4/4 for ETT, 28/10/10 for Weather) of 30 days or by the calendar, shares 70/10/20; informer: as its code has it, months for ETT and shares else (default informer)
+---@field freq? "h"|"t" # time features: h (hour, weekday, day, day of the year), t (the minute, too) (default h)
+---@field series_rows? integer # generator: rows (default 17420)
+---@field channels? integer # generator: channels (default 7)
+---@field data_seed? integer # generator: seed (default 1)
+
+---@class longhaul.tasks.translation: { [1]: longhaul.corpus }
+---@field batch_tokens? integer # tokens of a batch on either side, padding included; lengths are 8, 16, 32 ... (default 2048)
+---@field beam? integer # open translations of a sentence of the test split; 0: none is translated (default 4)
+---@field length_penalty? number # alpha: scores are divided by ((5 + length) / 6)^alpha (default 0.6)
+---@field longer? integer # tokens that a translation may have beyond those of its source (default 50)
+---@field name? string # a data folder, or one with a slash in its path, with train, valid and test in both languages (default wmt14-en-de)
+---@field source? string # ending of the files to translate from (default en)
+---@field target? string # ending of the files to translate into (default de)
+---@field tokens? string # one tokenizer for both languages: bytes, subwords:NAME, sentencepiece:NAME, sentencepiece:train:SIZE (default sentencepiece:train:32000)
+---@field pairs? integer # generator: sentence pairs to train on (default 20000)
+---@field evaluate_pairs? integer # first pairs of the validation and of the test split to use; 0: all, generator: 500 (default 0)
+---@field max_tokens? integer # training pairs with a longer side are left out (default 256)
+---@field data_seed? integer # generator: seed of the pairs (default 1)
+
+---@class longhaul.tasks.defect: { [1]: longhaul.corpus }
+---@field name? string # a data folder, or one with a slash in its path, with train.jsonl, valid.jsonl, test.jsonl (default devign)
+---@field tokens? string # tokenizer: bpe:codet5-small as published; bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:NAME, sentencepiece:FILE.model, sentencepiece:train:SIZE, subwords:NAME, words:FILE, words:train:SIZE (default bytes)
+---@field source_length? integer # tokens of a function, its begin and end included; longer ones are cut (default 512)
+---@field batch? integer # functions of a batch (B) (default 32)
+---@field head? "generation"|"classification" # write "true" or "false", or classify the decoder's last state (default generation)
+---@field functions? integer # training functions to use, the first ones; 0: all, generator: 10000 (default 0)
+---@field evaluate_functions? integer # the same of the validation and of the test split; 0: all, generator: 1000 (default 0)
+---@field data_seed? integer # generator: seed of the functions (default 1)
+
+---@class longhaul.tasks.scripted_tokens: { [1]: string }
+---@field file? string # the Lua file that makes the examples (default )
+---@field parameters? string # what the file is told in place of its defaults, as in word=31 (default )
+---@field segment? integer # positions of an example that are read at once; 0: all (default 0)
+---@field batch? integer # examples of a batch (B) (default 32)
+---@field evaluate_examples? integer # examples of the validation and of the test split (default 256)
+---@field data_seed? integer # what held-out examples are drawn from; training draws fresh ones from the run's seed (default 1)
+
+---@class longhaul.tasks.scripted_vectors: { [1]: string }
+---@field file? string # the Lua file that makes the examples (default )
+---@field parameters? string # what the file is told in place of its defaults, as in word=31 (default )
+---@field segment? integer # positions of an example that are read at once; 0: all (default 0)
+---@field batch? integer # examples of a batch (B) (default 32)
+---@field evaluate_examples? integer # examples of the validation and of the test split (default 256)
+---@field data_seed? integer # what held-out examples are drawn from; training draws fresh ones from the run's seed (default 1)
+
+---@class longhaul.tasks
+---@field language_model fun(options: longhaul.tasks.language_model): longhaul.spec
+---@field random_walk fun(options: longhaul.tasks.random_walk): longhaul.spec
+---@field algorithm fun(options: longhaul.tasks.algorithm): longhaul.spec
+---@field duplication fun(options: longhaul.tasks.duplication): longhaul.spec
+---@field recall fun(options: longhaul.tasks.recall): longhaul.spec
+---@field imagenet64 fun(options: longhaul.tasks.imagenet64): longhaul.spec
+---@field regular_language fun(options: longhaul.tasks.regular_language): longhaul.spec
+---@field simulated_network fun(options: longhaul.tasks.simulated_network): longhaul.spec
+---@field forecasting fun(options: longhaul.tasks.forecasting): longhaul.spec
+---@field translation fun(options: longhaul.tasks.translation): longhaul.spec
+---@field defect fun(options: longhaul.tasks.defect): longhaul.spec
+---@field scripted_tokens fun(options: longhaul.tasks.scripted_tokens): longhaul.spec
+---@field scripted_vectors fun(options: longhaul.tasks.scripted_vectors): longhaul.spec
