@@ -70,9 +70,8 @@ struct lh_series {
     const known *known; /* NULL: another file, or the generator */
     int64_t times;
     lh_series_range split[LH_SPLITS];
-    double *mean, *deviation; /* [channels] */
-    real *values, *features;  /* [rows][channels], [rows][times] */
-    char *source, *path;      /* path NULL: of the generator */
+    real *values, *features; /* [rows][channels], [rows][times] */
+    char *source, *path;     /* path NULL: of the generator */
     uint64_t digest;
 };
 
@@ -124,7 +123,11 @@ static lh_status split_rows(lh_series *series, lh_series_borders how) {
 
 /* ---- standardisation ---- */
 
-static void measure_channel(lh_series *series, int64_t channel) {
+typedef struct scale {
+    double mean, deviation;
+} scale;
+
+static scale scale_of(const lh_series *series, int64_t channel) {
     const lh_series_table *table = &series->table;
     const int64_t rows = series->split[LH_TRAIN].end;
     double sum = 0.0, squares = 0.0;
@@ -141,26 +144,24 @@ static void measure_channel(lh_series *series, int64_t channel) {
     }
     /* The mean of a constant is rounded, so that its deviation need not be 0. */
     const double deviation = rows > 0 && !constant ? sqrt(squares / (double)rows) : 0.0;
-    series->mean[channel] = mean;
-    series->deviation[channel] = deviation > 0.0 ? deviation : 1.0;
+    return (scale){mean, deviation > 0.0 ? deviation : 1.0};
+}
+
+static void standardise_channel(lh_series *series, int64_t channel) {
+    const lh_series_table *table = &series->table;
+    const scale scale = scale_of(series, channel);
+    for (int64_t i = channel; i < table->rows * table->channels; i += table->channels)
+        series->values[i] = (real)((table->values[i] - scale.mean) / scale.deviation);
 }
 
 static lh_status standardise(lh_series *series) {
     const lh_series_table *table = &series->table;
     const size_t channels = (size_t)table->channels, rows = (size_t)table->rows;
-    series->mean = lh_allocate(channels * sizeof *series->mean);
-    series->deviation = lh_allocate(channels * sizeof *series->deviation);
     series->values = lh_allocate(rows * channels * sizeof *series->values);
     series->features = lh_allocate(rows * (size_t)series->times * sizeof *series->features);
-    if (series->mean == NULL || series->deviation == NULL || series->values == NULL ||
-        series->features == NULL)
-        return LH_EMEMORY;
+    if (series->values == NULL || series->features == NULL) return LH_EMEMORY;
     for (int64_t c = 0; c < table->channels; ++c)
-        measure_channel(series, c);
-    for (int64_t i = 0; i < table->rows * table->channels; ++i) {
-        const int64_t c = i % table->channels;
-        series->values[i] = (real)((table->values[i] - series->mean[c]) / series->deviation[c]);
-    }
+        standardise_channel(series, c);
     return LH_OK;
 }
 
@@ -306,8 +307,6 @@ lh_status lh_series_open(const lh_series_config *config, lh_series **out) {
 void lh_series_destroy(lh_series *series) {
     if (series == NULL) return;
     lh_series_table_clear(&series->table);
-    free(series->mean);
-    free(series->deviation);
     free(series->values);
     free(series->features);
     free(series->source);
@@ -317,16 +316,8 @@ void lh_series_destroy(lh_series *series) {
 
 /* ---- what others may know ---- */
 
-int64_t lh_series_rows(const lh_series *series) {
-    return series->table.rows;
-}
-
 int64_t lh_series_channels(const lh_series *series) {
     return series->table.channels;
-}
-
-const char *lh_series_channel(const lh_series *series, int64_t channel) {
-    return series->table.name[channel];
 }
 
 int64_t lh_series_times(const lh_series *series) {
@@ -339,14 +330,6 @@ const real *lh_series_values(const lh_series *series, int64_t row) {
 
 const real *lh_series_features(const lh_series *series, int64_t row) {
     return series->features + row * series->times;
-}
-
-double lh_series_mean(const lh_series *series, int64_t channel) {
-    return series->mean[channel];
-}
-
-double lh_series_deviation(const lh_series *series, int64_t channel) {
-    return series->deviation[channel];
 }
 
 lh_series_range lh_series_split(const lh_series *series, lh_split split) {

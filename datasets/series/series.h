@@ -35,18 +35,14 @@ extern const lh_option lh_series_config_options[];
 lh_status lh_series_open(const lh_series_config *config, lh_series **out);
 void lh_series_destroy(lh_series *series);
 
-int64_t lh_series_rows(const lh_series *series);
 int64_t lh_series_channels(const lh_series *series);
-const char *lh_series_channel(const lh_series *series, int64_t channel); /* lends */
-int64_t lh_series_times(const lh_series *series);                        /* time features */
+int64_t lh_series_times(const lh_series *series); /* time features */
 
 /* Standardised values [channels] and time features [times] of a row. Mean and (population)
  * deviation are those of the training rows; a channel that is constant there keeps deviation 1.
  * Lend. */
 const real *lh_series_values(const lh_series *series, int64_t row);
 const real *lh_series_features(const lh_series *series, int64_t row);
-double lh_series_mean(const lh_series *series, int64_t channel);
-double lh_series_deviation(const lh_series *series, int64_t channel);
 
 /* Rows begin <= i < end that a split predicts; its windows reach back before `begin` for what they
  * have observed (but not before row 0). */

@@ -231,11 +231,6 @@ const lh_safetensors_entry *lh_safetensors_at(const lh_safetensors *file, int in
     return &file->entry[index];
 }
 
-const lh_safetensors_entry *lh_safetensors_find(const lh_safetensors *file, const char *name) {
-    const lh_safetensors_entry wanted = {.name = name};
-    return bsearch(&wanted, file->entry, (size_t)file->count, sizeof *file->entry, compare_names);
-}
-
 const char *lh_safetensors_metadata(const lh_safetensors *file, const char *key) {
     const cJSON *metadata = cJSON_GetObjectItemCaseSensitive(file->header, "__metadata__");
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(metadata, key));

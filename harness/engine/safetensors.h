@@ -29,9 +29,6 @@ void lh_safetensors_close(lh_safetensors *file);
 int lh_safetensors_count(const lh_safetensors *file);
 const lh_safetensors_entry *lh_safetensors_at(const lh_safetensors *file, int index);
 
-/* NULL when there is none of that name. */
-const lh_safetensors_entry *lh_safetensors_find(const lh_safetensors *file, const char *name);
-
 /* One text of the file's metadata, NULL when absent. Lends, as long as the file. */
 const char *lh_safetensors_metadata(const lh_safetensors *file, const char *key);
 

@@ -43,7 +43,8 @@ lh_status lh_generator_next(lh_generator *generator, const lh_sampling *sampling
 /* Tokens of the segment that is read anew for each token; 0: none is. */
 int64_t lh_generator_segment(const lh_generator *generator);
 
-/* Logits [vocabulary] of the next token, NULL before the first feed. Lends. */
+/* Logits [vocabulary] of the next token, NULL before the first feed; for tests, which compare what
+ * tokens alone do not tell. Lends. */
 const real *lh_generator_logits(const lh_generator *generator);
 
 /* A token drawn from logits [count] with a number in [0, 1); for tests. `order` has room for count.

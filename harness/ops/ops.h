@@ -77,7 +77,7 @@ lh_tensor *lh_multiply_column(lh_tape *tape, lh_tensor *a, lh_tensor *b);
 lh_tensor *lh_add_batch(lh_tape *tape, lh_tensor *a, lh_tensor *b);
 lh_tensor *lh_scale(lh_tape *tape, lh_tensor *x, double factor);
 lh_tensor *lh_unary(lh_tape *tape, lh_unary_op op, lh_tensor *x);
-/* Over `axis`, which disappears. */
+/* Over `axis`, which disappears. No model of this tree takes lh_sum, those of plug-ins may. */
 lh_tensor *lh_sum(lh_tape *tape, lh_tensor *x, int axis);
 lh_tensor *lh_mean(lh_tape *tape, lh_tensor *x, int axis);
 lh_tensor *lh_maximum(lh_tape *tape, lh_tensor *x, int axis);

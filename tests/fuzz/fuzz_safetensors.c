@@ -1,5 +1,6 @@
 /* Any bytes as a weight file: refused with a message, or every tensor can be read. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/engine/safetensors.h"
 #include "tests/fuzz/scratch.h"
@@ -11,7 +12,7 @@ static void read_all(const lh_safetensors *file) {
         if (values == NULL) abort();
         lh_safetensors_convert(entry, values);
         free(values);
-        if (lh_safetensors_find(file, entry->name) != entry) abort();
+        if (i > 0 && strcmp(lh_safetensors_at(file, i - 1)->name, entry->name) >= 0) abort();
     }
 }
 

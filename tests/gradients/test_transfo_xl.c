@@ -4,6 +4,7 @@
 
 #include "harness/train/loss.h"
 #include "tests/models/model_bench.h"
+#include "tests/tensor_named.h"
 
 enum { SEGMENT = 8, SEGMENTS = 2, WORDS = BENCH_VOCABULARY, CASES = 3, LINE = 256, TENSORS = 64 };
 
@@ -97,7 +98,7 @@ static void check_written(const fixture_case *c) {
     REQUIRE_OK(lh_safetensors_open(ours_path, &file));
     for (int i = 0; i < c->tensor_count; ++i) {
         const tensor *t = &c->tensors[i];
-        const lh_safetensors_entry *entry = lh_safetensors_find(file, t->name);
+        const lh_safetensors_entry *entry = tensor_named(file, t->name);
         const bool tied = strcmp(t->name, t->source) != 0 || strstr(t->name, "inv_freq") != NULL;
         real values[512];
         if (tied && entry == NULL) continue;

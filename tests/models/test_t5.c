@@ -7,6 +7,7 @@
 #include "harness/engine/safetensors.h"
 #include "models/layers/t5_bias.h"
 #include "tests/models/model_bench.h"
+#include "tests/tensor_named.h"
 
 #define SIZES "layers=2 width=8 heads=2 head_width=3 hidden=12"
 
@@ -122,7 +123,7 @@ __attribute__((constructor)) static void name_file(void) {
 /* Element (row, column) of the published matrix is element (column, row) of ours. */
 static void check_transposed(const lh_safetensors *file, const lh_params *params,
                              const char *published, const char *own) {
-    const lh_safetensors_entry *entry = lh_safetensors_find(file, published);
+    const lh_safetensors_entry *entry = tensor_named(file, published);
     const int index = lh_params_find(params, own);
     if (!CHECK(entry != NULL && index >= 0)) return;
     const lh_param *param = lh_params_at(params, index);
@@ -158,8 +159,8 @@ TEST(published_weight_files_are_read_and_written) {
                          "decoder.layers.1.cross.query");
         check_transposed(file, params, "decoder.block.0.layer.2.DenseReluDense.wo.weight",
                          "decoder.layers.0.feed_forward.out");
-        CHECK(lh_safetensors_find(file, "shared.weight") != NULL);
-        CHECK(lh_safetensors_find(file, "encoder.block.1.layer.1.layer_norm.weight") != NULL);
+        CHECK(tensor_named(file, "shared.weight") != NULL);
+        CHECK(tensor_named(file, "encoder.block.1.layer.1.layer_norm.weight") != NULL);
         lh_safetensors_close(file);
         CHECK_OK(lh_params_initialize(params, 77));
         CHECK(largest_difference(before, lh_tensor_real(values), count) > 0.1);

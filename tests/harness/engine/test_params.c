@@ -2,6 +2,7 @@
  */
 #include "harness/engine/params.h"
 
+#include "tests/tensor_named.h"
 #include "tests/test.h"
 
 static const int64_t matrix[] = {2, 3}, vector[] = {5};
@@ -164,7 +165,7 @@ static void close_layouts(layouts_bench *b) {
 /* A tensor of the file has this shape and these values. */
 static void check_tensor(const lh_safetensors *file, const char *name, int64_t rows,
                          int64_t columns, const double *expected) {
-    const lh_safetensors_entry *entry = lh_safetensors_find(file, name);
+    const lh_safetensors_entry *entry = tensor_named(file, name);
     real values[10];
     REQUIRE(entry != NULL);
     CHECK_EQ_INT(entry->rank, columns > 0 ? 2 : 1);

@@ -8,6 +8,7 @@
 #include "harness/train/session_file.h"
 #include "harness/train/trainer.h"
 #include "tests/harness/trigram.h"
+#include "tests/tensor_named.h"
 #include "tests/test.h"
 
 static const char task_text[] = "segment=6 batch=3", train_text[] = "steps=9 rate=0.25 warmup=2";
@@ -92,7 +93,7 @@ TEST(weights_are_those_of_the_session) {
 
 /* Element `index` of the file's tensor. */
 static int64_t stored(const lh_safetensors *file, const char *name, int64_t index) {
-    const lh_safetensors_entry *entry = lh_safetensors_find(file, name);
+    const lh_safetensors_entry *entry = tensor_named(file, name);
     if (entry == NULL || entry->count > BATCHES * ROWS * LENGTH || index >= entry->count) return -1;
     real values[BATCHES * ROWS * LENGTH];
     lh_safetensors_convert(entry, values);
@@ -117,7 +118,7 @@ TEST(batches_are_the_next_ones_of_training) {
     CHECK_OK(lh_session_export(session, folder, BATCHES));
     lh_safetensors *file = NULL;
     REQUIRE_OK(lh_safetensors_open(in_folder("batches.safetensors"), &file));
-    CHECK_EQ_INT(lh_safetensors_find(file, "tokens")->shape[0], BATCHES);
+    CHECK_EQ_INT(tensor_named(file, "tokens")->shape[0], BATCHES);
     const lh_task *task = lh_session_task(other);
     for (int64_t i = 0; i < BATCHES; ++i) {
         lh_host_batch host;
