@@ -163,24 +163,23 @@ local function differences(points, base)
 end
 
 --- From where on `points` are below `base` (both { x, y }), as far as both were measured: x, by the
---- straight lines between logarithms, and whether that is the first point of both; false where the
---- last one is not below, and whether another is; nil where nothing was measured of both.
+--- straight lines between logarithms; false where the last point of both is not below; nil where
+--- nothing was measured of both. Then the first point of both where they are below, nil for none.
 function exponents.crossing(points, base)
   table.sort(points, by_x)
   table.sort(base, by_x)
-  local found, before, first, any = false, nil, nil, false
+  local found, before, first = false, nil, nil
   for _, point in ipairs(differences(points, base)) do
     local x, difference = point[1], point[2]
     if difference >= 0 then
       found = false
     elseif not found then
       found = before and x * (before[1] / x) ^ (difference / (difference - before[2])) or x
-      first, any = before == nil, true
     end
+    first = first or difference < 0 and x or nil
     before = point
   end
   if not before then return nil end
-  if not found then return false, any end
   return found, first
 end
 
@@ -221,7 +220,7 @@ local function sentence_of(group, base, measure, axis, points, others, of)
       measure, base, of)
   end
   return ("%s: less %s than %s from %s %s on%s%s."):format(group, measure, base, axis,
-    place_text(x, points, others), first and ", the first that was measured" or "", of)
+    place_text(x, points, others), x == first and ", the first that was measured" or "", of)
 end
 
 --- From where on each group is below the one that `options.crossing` names, as sentences.

@@ -467,12 +467,12 @@ t.test("a curve is below another from where their lines cross in logarithms", fu
     { { 4, 64 }, { 64, 1024 }, { 256, 4096 } }
   local x, first = exponents.crossing(flat, steep)
   t.near(x, 16, 1e-9)
-  t.equal(first, false)
+  t.equal(first, 64)
   t.equal(exponents.crossing(steep, flat), false)
   -- between points of the other one, and below it from the first on
   x, first = exponents.crossing({ { 128, 1000 }, { 200, 1500 } }, steep)
-  t.near(x, 128, 1e-9)
-  t.equal(first, true)
+  t.equal(x, 128)
+  t.equal(first, 128)
   -- nothing in common
   t.equal(exponents.crossing({ { 1, 1 } }, steep), nil)
 end)
@@ -483,11 +483,15 @@ t.test("lines cross between points of the other one alone, too", function()
   -- the base falls to a twentieth of them at 10, and meets them again on the way to 100
   local x, first = exponents.crossing(ends(), { { 1, 1 }, { 10, 0.1 }, { 100, 3 } })
   t.near(x, 10 * 10 ^ (math.log(20) / math.log(30)), 1e-9)
-  t.equal(first, false)
-  local last, any = exponents.crossing(ends(), { { 1, 1 }, { 10, 50 }, { 100, 1 } })
-  t.check(last == false and any, "below at 10, not at 100")
-  last, any = exponents.crossing(ends(), { { 1, 1 }, { 10, 0.5 }, { 100, 1 } })
-  t.check(last == false and not any, "below nowhere")
+  t.equal(first, 100)
+  x, first = exponents.crossing(ends(), { { 1, 1 }, { 10, 50 }, { 100, 1 } })
+  t.check(x == false and first == 10, "below at 10, not at 100")
+  x, first = exponents.crossing(ends(), { { 1, 1 }, { 10, 0.5 }, { 100, 1 } })
+  t.check(x == false and first == nil, "below nowhere")
+  -- below at once, above, and below again: the last time counts
+  x, first = exponents.crossing({ { 1, 1 }, { 10, 4 }, { 100, 1 } }, ends())
+  t.near(x, 10 ^ 1.5, 1e-9)
+  t.equal(first, 1)
   local humped = lh.experiment "humped"
   local errors = { a = { [1] = 2, [100] = 2 }, b = { [1] = 1, [10] = 50, [100] = 1 } }
   for point in lh.grid { { "kind", "a", "b" }, { "length", 1, 10, 100 } } do
