@@ -48,16 +48,22 @@ static lh_status prepare(lh_cuda_recorder *recorder, cudaGraphExec_t *executable
     return LH_CUDA(cudaGraphInstantiate(executable, graph, 0));
 }
 
-lh_status lh_cuda_recorder_pause(lh_cuda_recorder *recorder) {
-    if (!recorder->capturing) return LH_OK;
-    recorder->capturing = false;
+/* Starts what was captured. */
+static lh_status start(lh_cuda_recorder *recorder) {
     cudaGraph_t graph = NULL;
+    recorder->capturing = false;
     LH_CUDA_TRY(LH_CUDA(cudaStreamEndCapture(recorder->stream, &graph)));
     cudaGraphExec_t *executable = &recorder->executable[recorder->graph++];
     const lh_status status = prepare(recorder, executable, graph);
     LH_CUDA_TRY(LH_CUDA(cudaGraphDestroy(graph)));
     LH_CUDA_TRY(status);
     return LH_CUDA(cudaGraphLaunch(*executable, recorder->stream));
+}
+
+lh_status lh_cuda_recorder_pause(lh_cuda_recorder *recorder) {
+    const lh_status status = recorder->capturing ? start(recorder) : LH_OK;
+    if (status != LH_OK) recorder->lost = status;
+    return recorder->lost;
 }
 
 lh_status lh_cuda_recorder_resume(lh_cuda_recorder *recorder) {
@@ -128,6 +134,8 @@ lh_status lh_cuda_recorder_end(lh_cuda_recorder *recorder) {
     if (recorder->uploaded > recorder->most_uploaded) recorder->most_uploaded = recorder->uploaded;
     if (!recorder->active) return LH_OK;
     recorder->active = false;
-    LH_CUDA_TRY(lh_cuda_recorder_pause(recorder));
+    const lh_status status = lh_cuda_recorder_pause(recorder);
+    recorder->lost = LH_OK;
+    LH_CUDA_TRY(status);
     return LH_CUDA(cudaEventRecord(staging_of(recorder)->done, recorder->stream));
 }

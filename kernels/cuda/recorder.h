@@ -30,6 +30,7 @@ typedef struct lh_cuda_recorder {
     bool wanted;    /* unless LH_GRAPHS=0 */
     bool active;    /* between begin and end */
     bool capturing; /* the stream keeps what it is given */
+    lh_status lost; /* why work of this step was captured but could not be started */
     int64_t steps;
     size_t uploaded, most_uploaded; /* bytes since the step began, and of the step with most: so
                                        much room is there before a step is captured */
@@ -47,7 +48,8 @@ void lh_cuda_recorder_close(lh_cuda_recorder *recorder);
 lh_status lh_cuda_recorder_begin(lh_cuda_recorder *recorder);
 lh_status lh_cuda_recorder_end(lh_cuda_recorder *recorder);
 
-/* Round a call that waits for the GPU, or takes memory from it. */
+/* Round a call that waits for the GPU, or takes memory from it. Once work of a step is lost, every
+ * pause fails until its end, which does, too: releasing memory cannot tell. */
 lh_status lh_cuda_recorder_pause(lh_cuda_recorder *recorder);
 lh_status lh_cuda_recorder_resume(lh_cuda_recorder *recorder);
 

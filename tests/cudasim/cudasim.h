@@ -38,8 +38,9 @@ void cudasim_find_epilogues(bool found);
 /* Kernels that were launched, or captured, so far; a product of cuBLAS is one. */
 long cudasim_launches(void);
 
-/* Executable graphs that were made so far. */
+/* Executable graphs that were made so far; and whether there is memory for another, as at first. */
 int cudasim_graphs(void);
+void cudasim_make_graphs(bool made);
 
 #ifdef __cplusplus
 }

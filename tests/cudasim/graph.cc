@@ -66,13 +66,19 @@ void fork_capture(cudaStream_t stream, cudasim_graph *graph) {
 }
 
 static int graphs_made;
+static bool room_for_graphs = true;
 
 int cudasim_graphs(void) {
     return graphs_made;
 }
 
+void cudasim_make_graphs(bool made) {
+    room_for_graphs = made;
+}
+
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
                                  unsigned long long) {
+    if (!room_for_graphs) return cudaErrorMemoryAllocation;
     graphs_made++;
     *executable = new cudasim_executable{graph->work};
     return cudaSuccess;

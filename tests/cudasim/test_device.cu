@@ -82,6 +82,29 @@ TEST(a_graph_that_is_made_anew_is_counted) {
     lh_device_close(device);
 }
 
+/* Memory goes back to the GPU where there is little, too little maybe for the graph of what was
+ * held back until then, which is lost; releasing cannot tell. */
+TEST(a_step_whose_work_was_lost_fails) {
+    lh_device *device = open_device();
+    void *memory = nullptr, *other = nullptr;
+    CHECK_EQ_INT(device->allocate(device, 64, &memory), LH_OK);
+    for (char i = 1; i <= 2; ++i)
+        step(device, memory, i, 64);
+    CHECK_EQ_INT(device->allocate(device, 64, &other), LH_OK);
+    CHECK_EQ_INT(device->begin_step(device), LH_OK);
+    CHECK_EQ_INT(device->upload(device, memory, "a", 1), LH_OK);
+    cudasim_make_graphs(false);
+    device->release(device, other);
+    cudasim_make_graphs(true);
+    CHECK_EQ_INT(device->upload(device, memory, "b", 1), LH_OK);
+    CHECK_EQ_INT(device->synchronize(device), LH_EMEMORY);
+    CHECK_EQ_INT(device->end_step(device), LH_EMEMORY);
+    CHECK_CONTAINS(lh_device_error(), "cudaGraphInstantiate");
+    step(device, memory, 'c', 64);
+    device->release(device, memory);
+    lh_device_close(device);
+}
+
 /* The runtime keeps an error until somebody asks for the last one, which a launch does. */
 TEST(an_error_that_was_told_is_none_of_the_next_launch) {
     lh_device *device = open_device();
