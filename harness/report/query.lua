@@ -16,15 +16,10 @@ local query = {}
 
 -- ---- what is a number ----
 
--- Of the program's columns that are no metrics, those that hold numbers.
-local is_numeric = { seed = true, step = true, version = true, identity = true, ranks = true, cores = true,
-  threads = true, load = true }
-
 -- The number that a cell of a column holds, if any: what the program calls a run, its commit or a row may be
 -- digits, with an "e" among them, too, and is none. Options and factors are what their texts are.
 local function number_in(name, text)
-  local is_text = store.is_own_column(name) and not metrics.is_known(name) and not is_numeric[name]
-  return not is_text and csv.number(text) or nil
+  return not store.is_text_column(name) and csv.number(text) or nil
 end
 
 -- ---- conditions ----

@@ -40,6 +40,18 @@ end
 --- Whether a column of runs.csv is the program's, and so no factor of a sweep.
 function store.is_own_column(name) return is_own[name] == true end
 
+-- Those of the program's columns that hold numbers or nothing: what else stands there is a damaged file, not a run
+-- that lacks it.
+local is_numeric = {}
+for _, name in ipairs(joined(metrics.names(),
+  { "seed", "step", "version", "identity", "ranks", "cores", "threads", "load" })) do
+  is_numeric[name] = true
+end
+
+--- Whether a column of runs.csv holds what the program calls things, digits though they may be. Those of a script
+--- hold what their texts are.
+function store.is_text_column(name) return is_own[name] and not is_numeric[name] end
+
 store.curve_columns = metrics.curve_columns()
 
 --- results/<experiment> as it is, for reading.
@@ -141,10 +153,6 @@ local function check_identity(path, rows)
     end
   end
 end
-
--- A metric that is no number is a damaged file, not a run that lacks it.
-local is_numeric = { seed = true, step = true }
-for _, name in ipairs(metrics.names()) do is_numeric[name] = true end
 
 -- A row that is being appended gets its first byte last, which no clock of the file system need
 -- show.

@@ -99,6 +99,23 @@ t.test("a metric that is no number is an error with its line, when it is read", 
   end
 end)
 
+t.test("every column of numbers is read as such, and none of what the program calls things", function()
+  core.make_folder(folder .. "/columns")
+  local head = { "run_id", "row", "dataset", "seed", "scale", "device", "status", "code_version", "version",
+    "ranks", "cores", "threads", "load", "step", "bits_per_token" }
+  local path = write("columns/runs.csv", table.concat(head, ",") .. ",identity\n" .. ("x,"):rep(#head) .. "2\n")
+  local is_numeric = { seed = true, version = true, ranks = true, cores = true, threads = true,
+    load = true, step = true, bits_per_token = true }
+  for _, name in ipairs(head) do
+    t.equal(store.is_text_column(name), not is_numeric[name])
+    local good, message = pcall(function() return store.at(folder, "columns"):rows()[1][name] end)
+    t.equal(good, not is_numeric[name], name)
+    if not good then t.contains(message, path .. ":2: column '") end
+  end
+  t.check(not store.is_text_column "identity", "a number, which every reader asks for")
+  t.check(not store.is_text_column "width", "a factor is what its texts are")
+end)
+
 -- The rows of a file, the same as tables, and both in one array.
 local function in_every_form(path)
   local lazy, whole, mixed = csv.rows(path), csv.read(path), {}
