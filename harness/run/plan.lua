@@ -2,6 +2,7 @@
 local context = require "longhaul.run.context"
 local core = require "longhaul.core"
 local identity = require "longhaul.run.identity"
+local row_notes = require "longhaul.run.row_notes"
 local selection = require "longhaul.run.selection"
 local tokenizer = require "longhaul.run.tokenizer"
 local tuning = require "longhaul.run.tuning"
@@ -144,28 +145,11 @@ function plan.identify(shared)
 end
 
 --- The sentence that a run which is refused ends in.
-function plan.refusal_of(run)
-  return ("%s: row \"%s\" (%s): %s"):format(run.row.line, run.row.label, run.row.dataset, run.refusal)
-end
+function plan.refusal_of(run) return row_notes.text(run.row, run.refusal) end
 
---- The same of several runs, those of one line that are refused for one reason together: "a.lua:3: 5 rows,
---- "XL:512" (arxiv) and 4 more: no tokenizer model ...".
+--- The same of several runs, those of one line that are refused for one reason together.
 function plan.refusals(runs)
-  local texts, alike, counted = {}, {}, {}
-  for _, run in ipairs(runs) do
-    local key = run.row.line .. "\n" .. run.refusal
-    alike[key] = alike[key] or { first = run, rows = 0 }
-    if alike[key].rows == 0 then texts[#texts + 1] = alike[key] end
-    if not counted[run.row] then alike[key].rows = alike[key].rows + 1 end
-    counted[run.row] = true
-  end
-  for i, group in ipairs(texts) do
-    local run = group.first
-    texts[i] = group.rows == 1 and plan.refusal_of(run)
-      or ("%s: %d rows, \"%s\" (%s) and %d more: %s"):format(run.row.line, group.rows, run.row.label,
-        run.row.dataset, group.rows - 1, run.refusal)
-  end
-  return texts
+  return row_notes.all(runs, function(run) return { run.refusal } end)
 end
 
 --- The first runs of the rows with these labels, label by label, with their identities, unless they

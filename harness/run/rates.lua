@@ -1,6 +1,6 @@
 -- Learning rates that are hardly meant: the defaults of training are Adafactor's and those of a long one.
 local core = require "longhaul.core"
-local quote = require "longhaul.run.quote"
+local row_notes = require "longhaul.run.row_notes"
 
 local rates = {}
 
@@ -12,7 +12,8 @@ local function peak_of(train)
   return is_rsqrt and core.schedule_rate(train.options, train:option "warmup") or train:option "rate"
 end
 
-local function doubts_of(row)
+local function doubts_of(run)
+  local row = run.row
   local function option(name) return row.train:option(name) end
   local list, optimizer, peak = {}, option "optimizer", peak_of(row.train)
   if option "steps" > 0 and option "warmup" > option "steps" then
@@ -30,24 +31,7 @@ local function doubts_of(row)
 end
 
 --- Sentences on the rows of runs whose rate is hardly meant, those of one line of the script that are so
---- alike together: 'a.lua:3: row "XL:512" and 4 more: warmup=1000 is longer than ...'.
-function rates.notes(runs)
-  local texts, alike, seen = {}, {}, {}
-  for _, run in ipairs(runs) do
-    local row = run.row
-    for _, doubt in ipairs(seen[row] and {} or doubts_of(row)) do
-      local key = row.line .. "\n" .. doubt
-      local known = alike[key] or { row = row, count = 0, doubt = doubt }
-      if known.count == 0 then alike[key], texts[#texts + 1] = known, known end
-      known.count = known.count + 1
-    end
-    seen[row] = true
-  end
-  for i, known in ipairs(texts) do
-    texts[i] = ("%s: row \"%s\"%s: %s"):format(known.row.line, quote.line(known.row.label),
-      known.count > 1 and (" and %d more"):format(known.count - 1) or "", known.doubt)
-  end
-  return texts
-end
+--- alike together.
+function rates.notes(runs) return row_notes.all(runs, doubts_of) end
 
 return rates

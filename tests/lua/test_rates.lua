@@ -22,14 +22,14 @@ end
 t.test("a warm-up that outlasts the training is told, once for all rows of a line", function()
   local list = notes({ steps = 40 }, { steps = 40 }, { steps = 40, warmup = 40 }, { steps = 0 })
   t.equal(#list, 1)
-  t.contains(list[1], 'a.lua:3: row "row 1" and 1 more: warmup=1000 is longer than its 40 steps')
+  t.contains(list[1], 'a.lua:3: row "row 1" (generate:books) and 1 more: warmup=1000 is longer than its 40 steps')
 end)
 
 t.test("so is Adafactor's rate with another optimizer", function()
   local list = notes({ steps = 40, warmup = 4, optimizer = "adam" },
     { steps = 40, warmup = 4, optimizer = "adam", rate = 1e-3 }, { steps = 40, warmup = 4 })
   t.equal(#list, 1)
-  t.contains(list[1], 'row "row 1": rate=1, the default, is Adafactor\'s, and large for adam')
+  t.contains(list[1], 'row "row 1" (generate:books): rate=1, the default, is Adafactor\'s, and large for adam')
 end)
 
 t.test("and a rate that the default schedule makes small for Adam", function()
@@ -38,7 +38,7 @@ t.test("and a rate that the default schedule makes small for Adam", function()
     { steps = 4000, optimizer = "adamw", rate = 0.044 }, { steps = 4000, rate = 1e-3 },
     { steps = 4000, optimizer = "adam", rate = 5e-5, schedule = "constant" })
   t.equal(#list, 1)
-  t.contains(list[1], 'row "row 1": rate=0.001 comes to 3.2e-05 at most, as schedule=rsqrt')
+  t.contains(list[1], 'row "row 1" (generate:books): rate=0.001 comes to 3.2e-05 at most, as schedule=rsqrt')
 end)
 
 t.test("run and dry-run say so, and the defaults are listed", function()

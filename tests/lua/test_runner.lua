@@ -357,7 +357,7 @@ t.test("rows of one line that are refused for one reason are told together", fun
   for _, run in ipairs(runs) do plan.identify(run.shared) end
   local texts = plan.refusals(runs)
   t.equal(#texts, 2)
-  t.contains(texts[1], '3 rows, "width 8" (files:nowhere) and 2 more: task language_model: no data')
+  t.contains(texts[1], 'row "width 8" (files:nowhere) and 2 more: task language_model: no data')
   t.equal(texts[2], plan.refusal_of(runs[4]))
 end)
 
