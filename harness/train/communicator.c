@@ -28,6 +28,11 @@ lh_status lh_ranks_any(lh_communicator *ranks, bool *flag) {
     return LH_OK;
 }
 
+lh_status lh_ranks_alone(lh_communicator *ranks, lh_status status) {
+    if (ranks != NULL && status != LH_OK) ranks->lost = true;
+    return status;
+}
+
 bool lh_ranks_is_first(const lh_communicator *ranks) {
     return ranks == NULL || ranks->rank == 0;
 }

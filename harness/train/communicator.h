@@ -49,6 +49,9 @@ lh_status lh_ranks_sum(lh_communicator *ranks, double *x, int64_t count);
 lh_status lh_ranks_merge(lh_communicator *ranks, void *x, size_t bytes);
 /* Whether the flag is set on any rank. */
 lh_status lh_ranks_any(lh_communicator *ranks, bool *flag);
+/* What failed on this rank, as far as it knows alone: the others would wait for it, or take what it
+ * asks for next for its part of what they ask for, so that it is lost. Gives the status. */
+lh_status lh_ranks_alone(lh_communicator *ranks, lh_status status);
 /* Whether this process is the one that writes files and reports: rank 0. */
 bool lh_ranks_is_first(const lh_communicator *ranks);
 

@@ -115,16 +115,17 @@ static lh_status score_batch(pass *p, const lh_host_batch *all) {
 static lh_status score_split(pass *p, lh_split split) {
     const lh_session *session = p->session;
     const lh_task *task = session->task;
-    LH_TRY(task->class->evaluate_begin(task->instance, split));
+    lh_communicator *ranks = session->ranks;
+    LH_TRY(lh_ranks_alone(ranks, task->class->evaluate_begin(task->instance, split)));
     while (true) {
         lh_host_batch host;
-        LH_TRY(task->class->evaluate_batch(task->instance, &host));
+        LH_TRY(lh_ranks_alone(ranks, task->class->evaluate_batch(task->instance, &host)));
         if (host.rows == 0) return LH_OK;
-        LH_TRY(score_batch(p, &host));
+        LH_TRY(lh_ranks_alone(ranks, score_batch(p, &host)));
         if (session->evaluation_observer != NULL)
             session->evaluation_observer(session->evaluation_context, split, p->sum.size.tokens);
         bool stops = lh_interrupt_requested();
-        LH_TRY(lh_ranks_any(session->ranks, &stops));
+        LH_TRY(lh_ranks_any(ranks, &stops));
         if (stops) return lh_fail(LH_EINTERRUPT, "evaluate: stopped by a signal");
     }
 }

@@ -187,7 +187,7 @@ lh_status lh_train_step(lh_session *session) {
     if (status != LH_OK) {
         if (session->ranks != NULL) session->ranks->abandon(session->ranks);
         lh_note("step %lld of %s", (long long)session->record.step, session->model->class->name);
-        return status;
+        return lh_ranks_alone(session->ranks, status);
     }
     session->record.step += 1;
     session->record.tokens += tokens_of(session);
@@ -213,9 +213,9 @@ lh_status lh_train_flush(lh_session *session) {
     real losses[LH_LOG_LIMIT];
     double nats[LH_LOG_LIMIT];
     if (session->pending == 0) return LH_OK;
-    LH_TRY(
-        lh_pool_called("download", device->download(device, losses,
-                                                    lh_tensor_real(session->pending_loss), bytes)));
+    const lh_status read =
+        device->download(device, losses, lh_tensor_real(session->pending_loss), bytes);
+    LH_TRY(lh_ranks_alone(session->ranks, lh_pool_called("download", read)));
     for (int64_t i = 0; i < session->pending; ++i)
         nats[i] = (double)losses[i];
     LH_TRY(lh_ranks_sum(session->ranks, nats, session->pending));

@@ -120,7 +120,8 @@ static lh_status step(const run *r) {
     if (session->record.owes_point) return LH_OK;
     LH_TRY(lh_train_step(session));
     if (!log_is_due(r)) return LH_OK;
-    return lh_optimizer_gradient_norm(session->optimizer, &session->record.gradient_norm);
+    return lh_ranks_alone(session->ranks, lh_optimizer_gradient_norm(
+                                              session->optimizer, &session->record.gradient_norm));
 }
 
 /* Tells the observer what is new after a step, and asks what it wishes. The evaluation comes first:
@@ -200,9 +201,8 @@ lh_status lh_session_train(lh_session *session, const char *checkpoint_path, lh_
     lh_interrupt saved;
     lh_interrupt_catch(&saved);
     const lh_status status = train(&r);
-    /* Memory and devices fail on one rank alone, and the others must not wait for it. */
-    if (session->ranks != NULL && (status == LH_EMEMORY || status == LH_EDEVICE))
-        session->ranks->lost = true;
+    /* Memory and devices fail on one rank alone, wherever that is. */
+    if (status == LH_EMEMORY || status == LH_EDEVICE) (void)lh_ranks_alone(session->ranks, status);
     count_time(&r);
     lh_interrupt_release(&saved);
     return status;

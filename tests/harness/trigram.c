@@ -210,25 +210,36 @@ static lh_status parse(const char *owner, const lh_option_table *table, const ch
     return lh_options_parse(*out, text);
 }
 
-lh_status any_session(const lh_model_class *model, const char *model_text,
-                      const lh_task_class *task, const char *task_text, const char *train,
-                      uint64_t seed, lh_session **out) {
+/* What the texts say goes into the spec. */
+static lh_status open_session(lh_session_spec spec, const char *model_text, const char *task_text,
+                              const char *train, lh_session **out) {
     lh_options *options[3] = {NULL};
-    lh_status status = parse(model->name, model->options, model_text, &options[0]);
-    if (status == LH_OK) status = parse(task->name, task->options, task_text, &options[1]);
+    lh_status status = parse(spec.model->name, spec.model->options, model_text, &options[0]);
+    if (status == LH_OK)
+        status = parse(spec.task->name, spec.task->options, task_text, &options[1]);
     if (status == LH_OK) status = parse("train", lh_train_options, train, &options[2]);
-    const lh_session_spec spec = {.model = model,
-                                  .model_options = options[0],
-                                  .task = task,
-                                  .task_options = options[1],
-                                  .train_options = options[2],
-                                  .seed = seed,
-                                  .device = "cpu"};
+    spec.model_options = options[0];
+    spec.task_options = options[1];
+    spec.train_options = options[2];
+    spec.device = "cpu";
     if (status == LH_OK) status = lh_session_create(&spec, out);
     for (int i = 0; i < 3; ++i) {
         if (options[i] != NULL) lh_options_destroy(options[i]);
     }
     return status;
+}
+
+lh_status any_session(const lh_model_class *model, const char *model_text,
+                      const lh_task_class *task, const char *task_text, const char *train,
+                      uint64_t seed, lh_session **out) {
+    const lh_session_spec spec = {.model = model, .task = task, .seed = seed};
+    return open_session(spec, model_text, task_text, train, out);
+}
+
+lh_status shared_session(const lh_model_class *model, const char *train, lh_communicator *ranks,
+                         lh_session **out) {
+    const lh_session_spec spec = {.model = model, .task = &pattern_class, .ranks = ranks};
+    return open_session(spec, "", "", train, out);
 }
 
 lh_status pattern_session(const lh_model_class *class, const char *model, const char *task,

@@ -33,6 +33,9 @@ lh_status pattern_session(const lh_model_class *class, const char *model, const 
                           const char *train, uint64_t seed, lh_session **out);
 lh_status trigram_session(const char *model, const char *task, const char *train, uint64_t seed,
                           lh_session **out);
+/* On the pattern task, as one of the ranks; of default options. */
+lh_status shared_session(const lh_model_class *model, const char *train, lh_communicator *ranks,
+                         lh_session **out);
 
 /* Two sessions' parameters, bit for bit. */
 bool same_values(const lh_session *a, const lh_session *b);

@@ -4,7 +4,6 @@
 
 #include "harness/engine/plugin.h"
 #include "harness/train/session_inside.h"
-#include "harness/train/train_options.h"
 #include "harness/train/train_step.h"
 #include "tests/harness/trigram.h"
 #include "tests/test.h"
@@ -73,25 +72,6 @@ static lh_communicator two_ranks = {
 
 /* ---- steps ---- */
 
-/* Of the trigram, as rank 0. */
-static lh_status shared_session(const char *train, lh_session **out) {
-    lh_session_spec spec = {
-        .model = &trigram_class, .task = &pattern_class, .device = "cpu", .ranks = &two_ranks};
-    lh_options *model = NULL, *task = NULL, *training = NULL;
-    const bool parsed = CHECK_OK(lh_options_create("trigram", trigram_class.options, &model)) &&
-                        CHECK_OK(lh_options_create("pattern", pattern_class.options, &task)) &&
-                        CHECK_OK(lh_options_create("train", lh_train_options, &training)) &&
-                        CHECK_OK(lh_options_parse(training, train));
-    spec.model_options = model;
-    spec.task_options = task;
-    spec.train_options = training;
-    const lh_status status = parsed ? lh_session_create(&spec, out) : LH_EINTERNAL;
-    lh_options_destroy(training);
-    lh_options_destroy(task);
-    lh_options_destroy(model);
-    return status;
-}
-
 static void run_steps(lh_session *session) {
     memset(&asked, 0, sizeof asked);
     session->device->begin_step = begin_step;
@@ -112,7 +92,7 @@ TEST(a_step_alone_is_held_back) {
  * would never come. */
 TEST(sums_over_ranks_start_at_once) {
     lh_session *session = NULL;
-    REQUIRE_OK(shared_session(SGD, &session));
+    REQUIRE_OK(shared_session(&trigram_class, SGD, &two_ranks, &session));
     run_steps(session);
     CHECK(asked.sums >= 2 * STEPS);
     CHECK_EQ_INT(asked.sums_held, 0);
