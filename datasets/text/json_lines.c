@@ -62,18 +62,23 @@ bool lh_json_lines_is(const char *name) {
     return lh_name_ends(name, ".jsonl") || lh_name_ends(name, ".jsonl.gz");
 }
 
-lh_status lh_json_lines_read(const char *path, lh_json_visit *visit, void *to) {
-    lh_text text;
+lh_status lh_json_lines_of(const char *path, const char *text, size_t bytes, lh_json_visit *visit,
+                           void *to) {
     lh_json_line line = {.path = path};
-    LH_TRY(lh_file_unpack(path, &text));
-    lh_status status = LH_OK;
-    for (size_t begin = 0; begin < text.bytes && status == LH_OK;) {
-        const char *at = text.data + begin, *end = memchr(at, '\n', text.bytes - begin);
-        const size_t length = end != NULL ? (size_t)(end - at) : text.bytes - begin;
+    for (size_t begin = 0; begin < bytes;) {
+        const char *at = text + begin, *end = memchr(at, '\n', bytes - begin);
+        const size_t length = end != NULL ? (size_t)(end - at) : bytes - begin;
         line.number += 1;
-        if (!is_blank(at, length)) status = read_line(&line, at, length, visit, to);
+        if (!is_blank(at, length)) LH_TRY(read_line(&line, at, length, visit, to));
         begin += length + 1;
     }
+    return LH_OK;
+}
+
+lh_status lh_json_lines_read(const char *path, lh_json_visit *visit, void *to) {
+    lh_text text;
+    LH_TRY(lh_file_unpack(path, &text));
+    const lh_status status = lh_json_lines_of(path, text.data, text.bytes, visit, to);
     free(text.data);
     return status;
 }

@@ -215,10 +215,15 @@ static lh_status count_line(void *to, const lh_json_line *line) {
     return LH_OK;
 }
 
-/* json_lines(path) -> how many documents; an error with its line where one is none. */
+/* json_lines(path, text) -> how many documents; an error with its line where one is none. `text`,
+ * which the file unpacks to, may be nil: it is unpacked then. */
 static int json_lines(lua_State *lua) {
     lua_Integer count = 0;
-    lh_lua_check(lua, lh_json_lines_read(luaL_checkstring(lua, 1), count_line, &count));
+    size_t bytes = 0;
+    const char *path = luaL_checkstring(lua, 1), *text = luaL_optlstring(lua, 2, NULL, &bytes);
+    lh_lua_check(lua, text == NULL
+                          ? lh_json_lines_read(path, count_line, &count)
+                          : lh_json_lines_of(path, text, bytes, count_line, &count));
     lua_pushinteger(lua, count);
     return 1;
 }

@@ -394,19 +394,19 @@ end
 -- Whether a file is one of JSON lines, which hold a document each; joined they are text.
 local function has_lines(path, joined) return is_lines(path) and not joined end
 
--- A document per file or, joined, per folder; a file of JSON lines: names in order, the paths of each, and how many
--- files are no text.
+-- A document per file or, joined, per folder; a file of JSON lines, which is read when it is divided: names in order,
+-- the paths of each, and how many files are no text.
 local function documents_of(paths, from, joined)
   local documents, order, left_out = {}, {}, 0
   for _, path in ipairs(paths) do
-    local text = has_lines(path, joined) and core.unpack_file(path) or text_of(path)
-    local name = below(from, path)
+    local as_lines, name = has_lines(path, joined), below(from, path)
+    local text = as_lines or text_of(path)
     if joined then name = name:match("^(.*)/") or "." end
     if text and not documents[name] then
       documents[name] = {}
       order[#order + 1] = name
     end
-    if text and #text > 0 then table.insert(documents[name], path) end
+    if as_lines or text and #text > 0 then table.insert(documents[name], path) end
     if not text then left_out = left_out + 1 end
   end
   return documents, order, left_out
@@ -415,8 +415,9 @@ end
 -- What goes into each split of a file of JSON lines, and how many documents these are. Where its split is by hash,
 -- each line is of that of its place, as where the file is read in place.
 local function lines_by_split(path, name, split_of, by_hash)
-  local lines, number = {}, 0
-  for line in core.unpack_file(path):gmatch "[^\n]*" do
+  local text, lines, number = core.unpack_file(path), {}, 0
+  local documents = core.json_lines(path, text)
+  for line in text:gmatch "[^\n]*" do
     number = number + 1
     if line:find "[^ \t\r]" then
       local split = split_of(by_hash and ("%s:%d"):format(name, number) or name)
@@ -425,7 +426,7 @@ local function lines_by_split(path, name, split_of, by_hash)
     end
   end
   for split, list in pairs(lines) do lines[split] = table.concat(list) end
-  return lines, core.json_lines(path)
+  return lines, documents
 end
 
 -- The same of a document that these files are together.

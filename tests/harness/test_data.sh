@@ -202,7 +202,7 @@ for i in $(seq 30); do printf 'text %d\n' "$i" >"$scratch/mixed/$i.txt"; done
 gzip "$scratch"/mixed/1*.txt
 gzip -kc "$scratch/mixed/2.txt" >"$scratch/mixed/2.txt.gz"
 touch "$scratch/mixed/empty.txt"
-gzip -c /dev/null >"$scratch/mixed/hollow.gz"
+gzip -c /dev/null | tee "$scratch/mixed/hollow.gz" >"$scratch/mixed/hollow.jsonl.gz"
 for i in $(seq 40); do printf '{"text": "line %d"}\n\n' "$i"; done >"$scratch/mixed/notes.jsonl"
 gzip -k "$scratch/mixed/notes.jsonl"
 cp "$scratch/mixed/2.txt" "$scratch/mixed/notes.jsonl" "$scratch/mixed_splits/train"
