@@ -154,12 +154,23 @@ local function check_identity(path, rows)
   end
 end
 
+-- By its seed a run is told from others of its configuration.
+local function check_seeds(path, rows)
+  for _, row in ipairs(csv.distinct(rows, { "seed" })) do
+    if (row.seed or "") == "" then
+      error(("%s: run %s has no seed: the file is damaged there; write its seed, or take the line away"):format(path,
+        row.run_id), 0)
+    end
+  end
+end
+
 -- A row that is being appended gets its first byte last, which no clock of the file system need
 -- show.
 local function runs_of(path)
   local rows, columns, size, unfinished = {}, {}, 0, false
   if path then rows, columns, size, unfinished = csv.rows(path, needed_columns, is_numeric) end
   check_identity(path, rows)
+  check_seeds(path, rows)
   return { rows = rows, columns = columns, size = size }, unfinished
 end
 

@@ -466,7 +466,7 @@ end)
 t.test("finding runs does not take longer with more of them", function()
   local rows, many = {}, 20000
   for i = 1, many do
-    rows[i] = { run_id = "r" .. i, identity = 2, configuration = "c", row = "x", status = "done" }
+    rows[i] = { run_id = "r" .. i, seed = 1, identity = 2, configuration = "c", row = "x", status = "done" }
   end
   local filled = store.open(folder, "many")
   filled:update(function(list) table.move(rows, 1, many, 1, list) end)

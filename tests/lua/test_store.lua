@@ -52,10 +52,10 @@ end)
 
 t.test("a row is replaced by its id and its factors become columns", function()
   local results = store.open(folder, "bench")
-  results:put({ run_id = "a", identity = 2, row = "x", status = "failed", window = 32 },
+  results:put({ run_id = "a", identity = 2, seed = 1, row = "x", status = "failed", window = 32 },
     { "window" })
-  results:put({ run_id = "b", identity = 2, row = "y", status = "done", window = 64 }, { "window" })
-  results:put({ run_id = "a", identity = 2, row = "x", status = "done", window = 32 }, { "window" })
+  results:put({ run_id = "b", identity = 2, seed = 1, row = "y", status = "done", window = 64 }, { "window" })
+  results:put({ run_id = "a", identity = 2, seed = 1, row = "x", status = "done", window = 32 }, { "window" })
   local rows = results:rows()
   t.equal(#rows, 2)
   t.equal(results:find("a").status, "done")
@@ -101,10 +101,10 @@ end)
 
 t.test("every column of numbers is read as such, and none of what the program calls things", function()
   core.make_folder(folder .. "/columns")
-  local head = { "run_id", "row", "dataset", "seed", "scale", "device", "status", "code_version", "version",
+  local head = { "run_id", "row", "dataset", "scale", "device", "status", "code_version", "version",
     "ranks", "cores", "threads", "load", "step", "bits_per_token" }
-  local path = write("columns/runs.csv", table.concat(head, ",") .. ",identity\n" .. ("x,"):rep(#head) .. "2\n")
-  local is_numeric = { seed = true, version = true, ranks = true, cores = true, threads = true,
+  local path = write("columns/runs.csv", table.concat(head, ",") .. ",seed,identity\n" .. ("x,"):rep(#head) .. "1,2\n")
+  local is_numeric = { version = true, ranks = true, cores = true, threads = true,
     load = true, step = true, bits_per_token = true }
   for _, name in ipairs(head) do
     t.equal(store.is_text_column(name), not is_numeric[name])
@@ -112,8 +112,20 @@ t.test("every column of numbers is read as such, and none of what the program ca
     t.equal(good, not is_numeric[name], name)
     if not good then t.contains(message, path .. ":2: column '") end
   end
-  t.check(not store.is_text_column "identity", "a number, which every reader asks for")
+  t.check(not (store.is_text_column "identity" or store.is_text_column "seed"), "numbers, which every reader asks for")
   t.check(not store.is_text_column "width", "a factor is what its texts are")
+end)
+
+t.test("a run without a seed is named when its file is read", function()
+  core.make_folder(folder .. "/seedless")
+  local head = "run_id,row,dataset,seed,scale,device,status,identity\na,x,d,1,s,cpu,done,2\nb,x,d,%s,s,cpu,done,2\n"
+  local function rows(seed)
+    write("seedless/runs.csv", head:format(seed))
+    return store.at(folder, "seedless"):rows()
+  end
+  t.equal(#rows "2", 2)
+  t.fails(function() rows "" end, "seedless/runs.csv: run b has no seed")
+  t.fails(function() rows "x" end, "seedless/runs.csv:3: column 'seed': 'x' is no number")
 end)
 
 -- The rows of a file, the same as tables, and both in one array.
@@ -163,7 +175,7 @@ end)
 t.test("runs of a configuration, and the last that is done", function()
   local results = store.open(folder, "configurations")
   local function put(id, configuration, status, machine)
-    results:put { run_id = id, identity = 2, configuration = configuration, status = status,
+    results:put { run_id = id, identity = 2, seed = 1, configuration = configuration, status = status,
       machine = machine }
   end
   put("a", "c1", "done", "here")
@@ -181,7 +193,7 @@ end)
 t.test("a run is added without reading the others, and replaced where it is there", function()
   local results, whole = store.open(folder, "added"), csv.read
   local function put(id, more)
-    local row = { run_id = id, identity = 2, row = 'a "b", c', status = "done" }
+    local row = { run_id = id, identity = 2, seed = 1, row = 'a "b", c', status = "done" }
     for name, value in pairs(more or {}) do row[name] = value end
     results:put(row)
   end
@@ -236,13 +248,13 @@ end)
 
 t.test("a row that was cut off is no row, and gone with the next run", function()
   local results = store.open(folder, "torn")
-  results:put { run_id = "a", identity = 2, row = "x", status = "done" }
+  results:put { run_id = "a", identity = 2, seed = 1, row = "x", status = "done" }
   local text = core.read_file(results.file)
   for _, torn in ipairs { "\x18", "\x18,exp", '\x18,"x\n', "\x18" .. text:match "\n.(.*)$" } do
     core.write_file(results.file, text .. torn)
     t.equal(#results:rows(), 1)
     t.equal(#csv.read(results.file), 1)
-    results:put { run_id = "b", identity = 2, row = "y", status = "done" }
+    results:put { run_id = "b", identity = 2, seed = 1, row = "y", status = "done" }
     t.equal(#results:rows(), 2)
     t.equal(core.read_file(results.file):find("\x18", 1, true), nil)
   end
@@ -251,7 +263,7 @@ end)
 t.test("so is one that something else cut, with a word", function()
   local results, write, told = store.open(folder, "cut"), io.stderr, ""
   for _, id in ipairs { "a", "b" } do
-    results:put { run_id = id, identity = 2, row = "x", status = "done" }
+    results:put { run_id = id, identity = 2, seed = 1, row = "x", status = "done" }
   end
   core.write_file(results.file, core.read_file(results.file):sub(1, -20))
   io.stderr = { write = function(_, text) told = told .. text end }
@@ -259,14 +271,14 @@ t.test("so is one that something else cut, with a word", function()
   io.stderr = write
   t.equal(#rows, 1)
   t.contains(told, results.file .. ":3: the last line was cut and is left out")
-  results:put { run_id = "b", identity = 2, row = "x", status = "done" }
+  results:put { run_id = "b", identity = 2, seed = 1, row = "x", status = "done" }
   t.equal(table.concat(csv.texts(results:rows(), "run_id"), " "), "a b")
 end)
 
 t.test("a row that is being added is there once it is whole, whatever the clock says", function()
   local results, stamp = store.open(folder, "slow"), core.file_stamp
-  results:put { run_id = "a", identity = 2, row = "x", status = "done" }
-  results:put { run_id = "b", identity = 2, row = "y", status = "done" }
+  results:put { run_id = "a", identity = 2, seed = 1, row = "x", status = "done" }
+  results:put { run_id = "b", identity = 2, seed = 1, row = "y", status = "done" }
   local text = core.read_file(results.file)
   core.file_stamp = function() return "as ever" end
   core.write_file(results.file, (text:gsub("\nb", "\n\x18")))
@@ -286,14 +298,14 @@ end)
 t.test("a stale half-written file does no harm", function()
   core.write_file(folder .. "/bench/runs.csv.partial", "run_id,expe")
   local results = store.open(folder, "bench")
-  results:put({ run_id = "c", identity = 2, row = "z", status = "done" })
+  results:put({ run_id = "c", identity = 2, seed = 1, row = "z", status = "done" })
   t.equal(#results:rows(), 3)
 end)
 
 -- What is left of an attempt at a run of this status, which another process may have by then.
 local function left_of_attempt(status, is_locked)
   local made = store.open(folder, "attempt-" .. status)
-  made:put { run_id = "a", identity = 2, row = "x", status = status }
+  made:put { run_id = "a", identity = 2, seed = 1, row = "x", status = status }
   for _, path in ipairs { made:checkpoint "a", made:best_weights "a", made:forced "a", made:last_checkpoint "a" } do
     core.write_file(path, "kept")
   end
@@ -316,7 +328,7 @@ end)
 
 t.test("a run that has lost its row by then is begun again, and keeps what it goes on from", function()
   local made, lock = store.open(folder, "forced"), core.lock
-  made:put { run_id = "a", identity = 2, row = "x", status = "done" }
+  made:put { run_id = "a", identity = 2, seed = 1, row = "x", status = "done" }
   core.write_file(made:checkpoint "a", "kept")
   core.lock = function(...)
     core.lock = lock
