@@ -263,6 +263,7 @@ static lh_status read_table(lh_series *series, const lh_series_config *config) {
     if (strcmp(name, "generate:seasonal") == 0) return generate(series, config);
     if (strchr(name, '/') != NULL) return read_file(series, name, name);
     LH_TRY(find_file(name, file, &path));
+    if (path == NULL) LH_TRY(find_file(name, name, &path)); /* as `data import` calls it */
     if (path == NULL) return series->known != NULL ? generate(series, config) : refuse_name(name);
     const lh_status status = read_file(series, name, path);
     free(path);

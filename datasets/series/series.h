@@ -29,9 +29,10 @@ typedef struct lh_series_config {
 extern const lh_option lh_series_config_options[];
 
 /* Looks for series/<file>.csv, <name>/<file>.csv and <file>.csv, with or without ".gz", in the data
- * folders. A known name that is not there is made by the embedded generator in its shape, and
- * lh_series_source says so. Gives; destroy it. Fails: LH_EIO naming where it looked; LH_EFORMAT
- * naming file, line and column. */
+ * folders, and then so for <name>.csv, which has to have the columns of a known one, too. A known
+ * name that is not there is made by the embedded generator in its shape, and lh_series_source says
+ * so. Gives; destroy it. Fails: LH_EIO naming where it looked; LH_EFORMAT naming file, line and
+ * column. */
 lh_status lh_series_open(const lh_series_config *config, lh_series **out);
 void lh_series_destroy(lh_series *series);
 

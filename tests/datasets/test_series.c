@@ -254,6 +254,26 @@ TEST(a_series_is_found_by_its_name_in_a_data_folder) {
     CHECK_FAILS(open_named("other.csv", text, "name=mine", &series), LH_EIO, "no mine/mine.csv");
 }
 
+/* Weather is WTH.csv where it is fetched; an import of it is called as its user says. */
+TEST(an_import_of_a_public_name_is_no_generator) {
+    static const char header[] =
+        "date,Visibility,DryBulbFarenheit,DryBulbCelsius,WetBulbFarenheit,DewPointFarenheit,"
+        "DewPointCelsius,RelativeHumidity,WindSpeed,WindDirection,StationPressure,Altimeter,"
+        "WetBulbCelsius\n";
+    char text[1024];
+    lh_series *series = NULL;
+    (void)snprintf(
+        text, sizeof text, "%s%s%s%s", header, "2010-01-01 00:00,1,2,3,4,5,6,7,8,9,1,2,3\n",
+        "2010-01-01 01:00,1,2,3,4,5,6,7,8,9,1,2,3\n", "2010-01-01 02:00,1,2,3,4,5,6,7,8,9,1,2,3\n");
+    REQUIRE_OK(open_named("Weather.csv", text, "name=Weather", &series));
+    CHECK_CONTAINS(lh_series_source(series), "Weather (3 rows in Weather.csv)");
+    lh_series_destroy(series);
+    series = NULL;
+    CHECK_FAILS(open_named("Weather.csv", "date,load\n2020-01-01,1\n2020-01-02,2\n", "name=Weather",
+                           &series),
+                LH_EFORMAT, "line 1: the column 'Visibility' is missing");
+}
+
 TEST(public_data_must_be_what_their_name_says) {
     lh_series *series = NULL;
     CHECK_FAILS(open_named("ETTh1.csv",
