@@ -75,7 +75,7 @@ printf 'no library\n' >"$scratch/bad/broken.so"
 mkdir "$scratch/bad/folder.so"
 mkfifo "$scratch/bad/pipe.so"
 cp "$scratch/good/mine.so" "$scratch/bad/zebra.so"
-described() { LONGHAUL_PLUGINS=$scratch/nowhere:$scratch/bad timeout -s KILL 60 "$LONGHAUL_BIN" "$@"; }
+described() { LONGHAUL_PLUGINS=$scratch/nowhere:$scratch/bad timeout -s KILL 300 "$LONGHAUL_BIN" "$@"; }
 for name in nameless shouting elsewhen tomorrow tiny huge nobody unclassed helpless copycat silent broken folder pipe; do
     succeeds "$name is named and left out" "left out: plug-in $scratch/bad/$name.so: " described describe
 done

@@ -50,7 +50,7 @@ succeeds "only what is meant" "1 of 1 runs over" on watch failing failed --only 
 on run short over --no-timing >/dev/null 2>&1
 if command -v script >/dev/null; then
     succeeds "on a terminal it ends when all runs are over" "2 of 2 runs over [####################]  2 done" \
-        timeout 20 script -qec "'$longhaul' watch '$scratch/short.lua' --scale smoke --results '$scratch/over'" /dev/null
+        timeout 300 script -qec "'$longhaul' watch '$scratch/short.lua' --scale smoke --results '$scratch/over'" /dev/null
     fails 124 "and not before" "1 begun, 1 new" \
         timeout 3 script -qec "'$longhaul' watch '$scratch/long.lua' --scale smoke --results '$scratch/results' --every 1" /dev/null
 fi
