@@ -221,9 +221,8 @@ static int json_lines(lua_State *lua) {
     lua_Integer count = 0;
     size_t bytes = 0;
     const char *path = luaL_checkstring(lua, 1), *text = luaL_optlstring(lua, 2, NULL, &bytes);
-    lh_lua_check(lua, text == NULL
-                          ? lh_json_lines_read(path, count_line, &count)
-                          : lh_json_lines_of(path, text, bytes, count_line, &count));
+    lh_lua_check(lua, text == NULL ? lh_json_lines_read(path, count_line, &count)
+                                   : lh_json_lines_of(path, text, bytes, count_line, &count));
     lua_pushinteger(lua, count);
     return 1;
 }
