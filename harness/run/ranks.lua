@@ -31,6 +31,8 @@ end
 --- What f(...) gives; an error on one rank is one on all.
 function ranks.together(f, ...)
   local good, result = pcall(f, ...)
+  -- the others cannot be asked, and that is not why
+  if not good and ranks.lost() then error(result, 0) end
   local failed = core.any_rank(not good)
   if not good then error(result, 0) end
   if failed then error(("failed on another rank than %d"):format(ranks.rank), 0) end

@@ -176,9 +176,19 @@ local most = -math.huge
 for _, spent in ipairs(ranks.each(after - before)) do most = math.max(most, spent) end
 if ranks.first then print(most < 0.5 and "they rest" or ("one took %.2f s"):format(most)) end
 LUA
+cat >"$scratch/gone.lua" <<'LUA'
+local core, ranks = require "longhaul.core", require "longhaul.run.ranks"
+ranks.each(1)
+ranks.together(function()
+  if not ranks.first then os.exit(3) end
+  core.sleep(0.3)
+  core.sum_ranks(1)
+end)
+LUA
 echo 'local r = require "longhaul.run.ranks"; print(table.concat(r.each(r.rank + 0.5), " "), r.near())' >"$scratch/each.lua"
 succeeds "each knows the others' numbers" $'0.5 1.5 2.5\t3' on_ranks 3 lua "$scratch/each.lua"
 succeeds "who waits long leaves the processors alone" "they rest" on_ranks 3 lua "$scratch/alone.lua"
+fails 3 "what ranks do together fails for the reason that it has" "longhaul: rank 0 of 2: rank 1 of 2 " on_ranks 2 lua "$scratch/gone.lua"
 fails 1 "no size is so fast, on any rank" "comes no nearer" run sized 2 matched --no-timing
 
 fails 2 "what is for one process" "\`longhaul run\` trains on several" on_ranks 2 bench
