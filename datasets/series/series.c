@@ -149,9 +149,9 @@ static scale scale_of(const lh_series *series, int64_t channel) {
 
 static void standardise_channel(lh_series *series, int64_t channel) {
     const lh_series_table *table = &series->table;
-    const scale scale = scale_of(series, channel);
+    const scale of = scale_of(series, channel);
     for (int64_t i = channel; i < table->rows * table->channels; i += table->channels)
-        series->values[i] = (real)((table->values[i] - scale.mean) / scale.deviation);
+        series->values[i] = (real)((table->values[i] - of.mean) / of.deviation);
 }
 
 static lh_status standardise(lh_series *series) {
