@@ -40,7 +40,7 @@ const lh_error *lh_error_get(void) {
 
 lh_status lh_failed(void) {
     if (record.status != LH_OK) return record.status;
-    return lh_fail(LH_EINTERNAL, "a call failed without a message");
+    return lh_fail(LH_EINTERNAL, "a call failed without a message, as ops do that are given NULL");
 }
 
 void lh_error_clear(void) {

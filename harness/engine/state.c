@@ -293,7 +293,12 @@ lh_tensor *lh_pass_param(const lh_pass *pass, int index) {
     const lh_swap *swap = lh_tape_swap(pass->tape);
     const lh_params *params = pass->model->params;
     lh_tensor *param = swap != NULL ? lh_swap_param(swap, index) : lh_params_get(params, index);
-    if (param == NULL || !lh_params_at(params, index)->statistic) return param;
+    if (param == NULL) {
+        (void)lh_fail(LH_EINTERNAL, "parameter %d is asked for, of %d", index,
+                      lh_params_count(params));
+        return NULL;
+    }
+    if (!lh_params_at(params, index)->statistic) return param;
     return lh_tape_own(pass->tape, lh_tensor_detached(param));
 }
 

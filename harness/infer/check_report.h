@@ -32,7 +32,7 @@ typedef struct lh_finding {
     char text[400];
 } lh_finding;
 
-enum { LH_FINDINGS = 8 };
+enum { LH_FINDINGS = 9 };
 
 typedef struct lh_check_report {
     int64_t length; /* of the segments */

@@ -329,11 +329,20 @@ static lh_status check_determinism(lh_check_bench *b, lh_finding *out) {
     return status;
 }
 
+/* ---- what a token costs ---- */
+
+static void check_flops(const lh_check_bench *b, lh_finding *out) {
+    const double flops = lh_model_flops_per_token(b->model, b->length);
+    const bool sound = isfinite(flops) && flops >= 0.0;
+    lh_find(out, "flops", sound ? LH_CHECK_OK : LH_CHECK_FAILED,
+            sound ? "%.3g for a token" : "%.3g for a token: it is to be a count", flops);
+}
+
 /* ---- the whole ---- */
 
 /* Those of values before those of gradients, which tell of each parameter beside. */
 static lh_status run_checks(lh_check_bench *b, real **values, lh_check_report *out) {
-    enum { CUTS = 5, OTHERS = 7 };
+    enum { CUTS = 5, OTHERS = 8 };
     out->length = b->length;
     b->all = OTHERS + lh_params_count(b->model->params);
     lh_check_tell(b, "outputs");
@@ -349,6 +358,8 @@ static lh_status run_checks(lh_check_bench *b, real **values, lh_check_report *o
     LH_TRY(check_state(b, *values, next(out)));
     lh_check_tell(b, "segments");
     LH_TRY(lh_check_segments(b, next(out)));
+    lh_check_tell(b, "flops");
+    check_flops(b, next(out));
     LH_TRY(lh_check_gradients(b, next(out)));
     lh_check_tell(b, "parameters");
     return lh_check_reach(b, next(out));

@@ -38,16 +38,22 @@ end
 
 local places = 20
 
--- "step 120/500 [####....] bits/token 4.1203, 12s left"; of one that no process trains there is no
--- time left.
-local function how_far(run, point, is_trained)
+-- "step 120/500 [####....] bits/token 4.1203, 12s left"; of one that no process trains, what the same
+-- command does with it (`stopped`).
+local function how_far(run, point, stopped)
   local steps = run.row.train:option "steps"
-  local stopped = is_trained and "" or "interrupted; the same command goes on"
-  if not point or not point.step then return is_trained and "begun" or stopped end
+  if not point or not point.step then return stopped or "begun" end
   local left = point.time_s and point.step > 0
     and point.time_s / point.step * math.max(0, steps - point.step)
   return ("step %d/%d %s %s%s"):format(point.step, steps, progress.meter(point.step, steps, places), loss_of(point),
-    not is_trained and ", " .. stopped or left and (", %s left"):format(quantity.duration(left)) or "")
+    stopped and ", " .. stopped or left and (", %s left"):format(quantity.duration(left)) or "")
+end
+
+-- What the same command does with a run that no process trains; nil of one that is trained.
+local function stopped_at(checkpoint)
+  if core.is_locked(checkpoint .. ".lock") then return nil end
+  return core.exists(checkpoint) and "interrupted; the same command goes on"
+    or "interrupted before a checkpoint; the same command begins again"
 end
 
 local function name_of(run)
@@ -73,8 +79,8 @@ function watch.page(experiment, settings)
     if point then state = "begun" end
     counts[state] = (counts[state] or 0) + 1
     if state == "begun" then
-      local is_trained = core.is_locked(results:checkpoint(run.id) .. ".lock")
-      begun[#begun + 1] = ("    %-40s %s"):format(name_of(run), how_far(run, point, is_trained))
+      local stopped = stopped_at(results:checkpoint(run.id))
+      begun[#begun + 1] = ("    %-40s %s"):format(name_of(run), how_far(run, point, stopped))
     elseif state == "failed" then
       local why = results:find(run.id).error or ""
       failed[#failed + 1] = ("    %s: %s"):format(name_of(run),

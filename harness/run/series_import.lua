@@ -122,6 +122,7 @@ local function name_of(from) return (from:match("([^/]+)$") or ""):gsub("%.gz$",
 --- column of the dates (nil: the first); `missing` "forward" carries the last value forward into cells without one,
 --- which are refused else; `replace` as of data.make.
 function series_import.import(from, name, options)
+  if not core.exists(from) then error(from .. ": no such file", 0) end
   if not core.file_size(from) then error(from .. ": a time series is one CSV file", 0) end
   name = name or name_of(from)
   local carried = options.missing == "forward" and {} or nil

@@ -23,6 +23,7 @@ uncarried:state:a segment's outputs are those of a fresh start
 blind:outputs:other inputs give the same ones
 infinite:outputs:not all are finite numbers
 length:segments:in segments of 16 and of 32 the output of position 0 (row 0) differs
+count:flops:-7 for a token: it is to be a count
 sign:gradients:along a direction of mix.
 term:gradients:10 % is allowed
 LIST

@@ -42,6 +42,9 @@ state() { find "$scratch/results" -type f -printf '%p %s %T@\n' | sort; }
 state >"$scratch/before"
 succeeds "a point that is being written is none yet" "step $step/100000 [" on watch long results
 quietly 0 "and stays as it is, like all else" cmp "$scratch/before" <(state)
+mv "$scratch/results/sweep/checkpoints" "$scratch/kept"
+succeeds "without a checkpoint it begins again" ", interrupted before a checkpoint" on watch long results
+mv "$scratch/kept" "$scratch/results/sweep/checkpoints"
 
 on run failing failed --no-timing >/dev/null 2>&1
 succeeds "a row that is refused, and why" "heads 3 books seed 1: model slide: option 'heads' (3) does not divide" on watch failing failed

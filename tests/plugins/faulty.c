@@ -20,11 +20,12 @@ enum fault {
     BLIND,
     INFINITE,
     LENGTH,
-    GROWING
+    GROWING,
+    COUNT
 };
-static const char *const faults[] = {"none",     "next",      "chunk",   "pair", "rows",   "later",
-                                     "seed",     "uncarried", "sign",    "term", "unused", "blind",
-                                     "infinite", "length",    "growing", NULL};
+static const char *const faults[] = {"none",     "next",      "chunk",   "pair",  "rows",   "later",
+                                     "seed",     "uncarried", "sign",    "term",  "unused", "blind",
+                                     "infinite", "length",    "growing", "count", NULL};
 
 typedef struct faulty {
     int64_t width;
@@ -141,9 +142,8 @@ static lh_status forward(const void *instance, lh_pass *pass, lh_output *out) {
 }
 
 static double flops_per_token(const void *instance, int64_t length) {
-    (void)instance;
     (void)length;
-    return 0;
+    return ((const faulty *)instance)->fault == COUNT ? -7.0 : 0.0;
 }
 
 static const lh_model_class class = {.name = "faulty",
