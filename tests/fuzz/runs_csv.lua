@@ -42,7 +42,7 @@ return function(bytes, folder)
     assert(sweep:find(row.run_id).run_id == row.run_id)
     assert(row.run_id ~= "added") -- nobody guesses it
   end
-  sweep:put { run_id = "added", row = "=1+1", identity = "2", status = "done" }
+  sweep:put { run_id = "added", row = "=1+1", seed = 1, identity = "2", status = "done" }
   check_kept(rows, (csv.read(path)))
   local after = store.at(folder, "sweep")
   assert(after:find("added").row == "=1+1", "what was added reads otherwise")
