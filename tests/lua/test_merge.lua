@@ -55,6 +55,33 @@ t.test("nothing is left to go on from of a run that is finished elsewhere", func
   t.check(not has_best, "best weights of one that was killed as it ended here")
 end)
 
+t.test("columns of a curve that are a model's own come along", function()
+  local gated = store.of(fill("gated", "done", 1, 2))
+  gated:write_curve("run", { { step = 1, loss_bits = 2, gate_0 = 0.25 } }, { "gate_0" })
+  fill("ungated", "failed", 1, 7)
+  merge.folders({ folder .. "/gated" }, folder .. "/ungated")
+  t.equal(store.at(folder .. "/ungated", "mine"):read_curve("run", math.huge)[1].gate_0, "0.25")
+end)
+
+t.test("step times come along by round and configuration, each once", function()
+  local function timed(name, list)
+    local made = store.of(fill(name, "done", 1, 2))
+    for i, one in ipairs(list) do
+      list[i] = { configuration = one[1], round = one[2], step_time_ms = 5, identity = 2, row = "row", seed = 1 }
+    end
+    made:add_timings(list)
+  end
+  timed("rounds", { { "c", "1" }, { "c", "2" }, { "d", "1" } })
+  timed("one", { { "c", "1" } })
+  merge.folders({ folder .. "/rounds" }, folder .. "/one")
+  local keys = {}
+  for i, record in ipairs(store.at(folder .. "/one", "mine"):timings(function(all) return all end)) do
+    keys[i] = record.configuration .. record.round
+  end
+  table.sort(keys)
+  t.equal(table.concat(keys, " "), "c1 c2 d1")
+end)
+
 t.test("so it has in a packed folder, and from one", function()
   local path = fill("packed", "failed", 1, 7)
   pack.folder(path, path)

@@ -492,6 +492,9 @@ t.test("lines cross between points of the other one alone, too", function()
   x, first = exponents.crossing({ { 1, 1 }, { 10, 4 }, { 100, 1 } }, ends())
   t.near(x, 10 ^ 1.5, 1e-9)
   t.equal(first, 1)
+  -- between its second and third point the base is 1 at 100
+  x = exponents.crossing({ { 1, 20 }, { 10, 20 }, { 100, 0.5 } }, { { 1, 10 }, { 10, 10 }, { 1000, 0.1 } })
+  t.near(x, 10 ^ 1.5, 1e-9)
   local humped = lh.experiment "humped"
   local errors = { a = { [1] = 2, [100] = 2 }, b = { [1] = 1, [10] = 50, [100] = 1 } }
   for point in lh.grid { { "kind", "a", "b" }, { "length", 1, 10, 100 } } do
