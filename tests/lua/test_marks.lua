@@ -142,6 +142,18 @@ t.test("as many seeds everywhere are one number, and few of many rows are named"
   t.equal(summary.of_seeds({ "a", "b", "c", "d", "e" }, { a = 1, b = 3, c = 2, d = 1, e = 1 }),
     "1 to 3 seeds (fewer: a, c and 2 more)")
   t.equal(summary.seeds {}, "0 seeds")
+  -- of a row the least that it has anywhere; a seed on two data sets, at two scales, of two
+  -- experiments or on two devices is one
+  local function run(row, seed, more)
+    return lh.merged({ experiment = "e", row = row, dataset = "d", scale = "small", device = "cpu", seed = seed },
+      more or {})
+  end
+  t.equal(summary.seeds { run("a", 1), run("a", 2), run("a", 1, { dataset = "f" }), run("b", 1), run("b", 2) },
+    "1 to 2 seeds (fewer: a)")
+  for _, place in ipairs { { experiment = "f" }, { dataset = "f" }, { scale = "study" }, { device = "cuda" } } do
+    t.equal(summary.seeds { run("a", 1), run("a", 2, place) }, "1 seed")
+  end
+  t.equal(summary.seeds { run("a", 1), run("a", 1) }, "1 seed")
 end)
 
 t.test("stale rows are marked, named and never the best", function()
