@@ -157,6 +157,17 @@ t.test("tables show them as stale, with relative times of their own rounds", fun
   t.equal(by_name["a bits_per_byte"].note, "an older longhaul recorded it")
 end)
 
+t.test("runs that an older longhaul adds later leave today's times, and what the first migration kept", function()
+  csv.write(path .. "/timings.csv", store.timing_columns,
+    { { round = "today", configuration = "c", step_time_ms = 3, identity = 2 } })
+  local rows, known = csv.read(path .. "/runs.csv")
+  rows[#rows + 1] = old_run("later", "free", 3, 7)
+  csv.write(path .. "/runs.csv", known, rows)
+  t.contains(migrate.folder(path)[1], "1 runs are of identity 1")
+  t.equal(csv.read(path .. "/timings.csv")[1].round, "today")
+  t.equal(core.read_file(path .. "/runs.csv.v1"), original)
+end)
+
 t.test("a folder without results is named", function()
   t.fails(function() migrate.folder(folder .. "/claims") end, folder
     .. "/claims: no runs.csv there, nor in a folder below")
