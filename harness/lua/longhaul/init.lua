@@ -148,9 +148,9 @@ end
 local function sizes_of(task)
   local good, info = pcall(identity.task_info, task)
   if good then return info end
-  spec.fail(("match: how large a model is depends on its task's data (vocabulary and lengths), which cannot be read "
-    .. "here: %s. Results that were moved without them are shown by commands that read no script: `longhaul report "
-    .. "--results FOLDER` has their tables, `longhaul query --results FOLDER` their runs"):format(info))
+  spec.fail(("match: %s; how large a model is depends on its task's data (vocabulary and lengths). Results that were "
+    .. "moved without them are shown by commands that read no script: `longhaul report --results FOLDER` has their "
+    .. "tables, `longhaul query --results FOLDER` their runs"):format(info))
 end
 
 --- A model at the size of a budget: `lh.match { lh.models.brt { layers = 4, heads = 2 }, task = task,
