@@ -12,7 +12,7 @@ local first = 1
 while results:find(name .. "-" .. first) do first = first + 1 end
 for i = first, tonumber(count) do
   local id = name .. "-" .. i
-  results:put { run_id = id, identity = 2, row = 'a "b",\n' .. id, status = "done", error = ("x"):rep(5000) }
+  results:put { run_id = id, identity = 2, seed = 1, row = 'a "b",\n' .. id, status = "done", error = ("x"):rep(5000) }
   print(id)
   io.stdout:flush()
   assert(results:find(id).row == 'a "b",\n' .. id)

@@ -9,7 +9,7 @@ cat >"$scratch/append.lua" <<'LUA'
 local folder, process = ...
 local results = require("longhaul.run.store").open(folder, "append")
 for i = 1, 12 do
-  results:put({ run_id = process .. "-" .. i, identity = 2, row = "row " .. i, status = "done", ["own" .. process] = i },
+  results:put({ run_id = process .. "-" .. i, identity = 2, seed = 1, row = "row " .. i, status = "done", ["own" .. process] = i },
     { "own" .. process })
 end
 LUA
