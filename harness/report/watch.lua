@@ -49,10 +49,11 @@ local function how_far(run, point, stopped)
     stopped and ", " .. stopped or left and (", %s left"):format(quantity.duration(left)) or "")
 end
 
--- What the same command does with a run that no process trains; nil of one that is trained.
-local function stopped_at(checkpoint)
+-- What the same command does with a run that no process trains; nil of one that is trained. One with a checkpoint
+-- is "begun" as it is known.
+local function interruption_of(run, checkpoint)
   if core.is_locked(checkpoint .. ".lock") then return nil end
-  return core.exists(checkpoint) and "interrupted; the same command goes on"
+  return run.state == "begun" and "interrupted; the same command goes on"
     or "interrupted before a checkpoint; the same command begins again"
 end
 
@@ -79,7 +80,7 @@ function watch.page(experiment, settings)
     if point then state = "begun" end
     counts[state] = (counts[state] or 0) + 1
     if state == "begun" then
-      local stopped = stopped_at(results:checkpoint(run.id))
+      local stopped = interruption_of(run, results:checkpoint(run.id))
       begun[#begun + 1] = ("    %-40s %s"):format(name_of(run), how_far(run, point, stopped))
     elseif state == "failed" then
       local why = results:find(run.id).error or ""

@@ -37,6 +37,9 @@ lh_status trigram_session(const char *model, const char *task, const char *train
 lh_status shared_session(const lh_model_class *model, const char *train, lh_communicator *ranks,
                          lh_session **out);
 
+/* The first of two ranks, whose other one adds zeros and agrees to everything. */
+lh_communicator first_rank(void);
+
 /* Two sessions' parameters, bit for bit. */
 bool same_values(const lh_session *a, const lh_session *b);
 

@@ -9,51 +9,21 @@
 
 #define SGD "optimizer=sgd schedule=constant warmup=1 steps=40 log_every=2 "
 
-/* ---- a second rank that finds nothing and agrees ---- */
+/* ---- one rank of two ---- */
 
 static bool abandoned;
-
-static lh_status start(lh_communicator *ranks, lh_device *device, real *x, int64_t count) {
-    (void)ranks, (void)device, (void)x, (void)count;
-    return LH_OK;
-}
-
-static lh_status progress(lh_communicator *ranks) {
-    (void)ranks;
-    return LH_OK;
-}
-
-static lh_status finish(lh_communicator *ranks, lh_device *device) {
-    (void)ranks, (void)device;
-    return LH_OK;
-}
 
 static void abandon(lh_communicator *ranks) {
     (void)ranks;
     abandoned = true;
 }
 
-static lh_status sum(lh_communicator *ranks, double *x, int64_t count) {
-    (void)ranks, (void)x, (void)count;
-    return LH_OK;
-}
-
-static lh_status merge(lh_communicator *ranks, void *x, size_t bytes) {
-    (void)ranks, (void)x, (void)bytes;
-    return LH_OK;
-}
-
 static lh_communicator two_ranks;
 
 static lh_status open_shared(const lh_model_class *model, const char *train, lh_session **out) {
     abandoned = false;
-    two_ranks = (lh_communicator){.size = 2,
-                                  .start = start,
-                                  .progress = progress,
-                                  .finish = finish,
-                                  .abandon = abandon,
-                                  .sum = sum,
-                                  .merge = merge};
+    two_ranks = first_rank();
+    two_ranks.abandon = abandon;
     return shared_session(model, train, &two_ranks, out);
 }
 
