@@ -65,7 +65,8 @@ static lh_status check_order(const reader *r, int64_t moment) {
         LH_EFORMAT,
         "%s: line %lld, column 1: a gap: %s follows %s, but rows are %lld seconds apart%s", r->path,
         (long long)r->line, now, before, (long long)table->step,
-        months ? "; months and years are no equal steps" : "");
+        months ? "; months and years are no equal steps"
+               : "; write the rows in between, or make a file of what comes before or after");
 }
 
 static lh_status read_date(reader *r, const char *text) {

@@ -6,6 +6,7 @@
 
 #include "datasets/digest.h"
 #include "datasets/tokens/tokenizer_class.h"
+#include "harness/engine/nearest_name.h"
 
 struct lh_tokenizer {
     const lh_tokenizer_class *class;
@@ -41,6 +42,10 @@ static const lh_tokenizer_class *find_class(const char *name) {
     return NULL;
 }
 
+/* What a mistyped name may have been meant to begin with. */
+static const char *const prefixes[] = {"bytes",          "words:",    "bpe:",
+                                       "sentencepiece:", "subwords:", NULL};
+
 /* A known kind that is not there was left out of the build. */
 static const char *missing_library(const char *name) {
     if (strncmp(name, "sentencepiece:", 14) == 0)
@@ -52,8 +57,10 @@ static const char *missing_library(const char *name) {
 lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
     const lh_tokenizer_class *class = find_class(name);
     if (class == NULL) {
-        return lh_fail(LH_EOPTION, "no tokenizer '%s'; there are: " LH_TOKENIZERS "%s", name,
-                       missing_library(name));
+        const char *near = lh_nearest_name(name, prefixes);
+        return lh_fail(LH_EOPTION, "no tokenizer '%s'%s%s%s; there are: " LH_TOKENIZERS "%s", name,
+                       near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
+                       near != NULL ? "'?)" : "", missing_library(name));
     }
     lh_tokenizer *tokenizer = lh_allocate_zeroed(1, sizeof *tokenizer);
     if (tokenizer == NULL) return LH_EMEMORY;

@@ -171,6 +171,15 @@ local function compare(rows, name, case, libraries, rounds)
   return { data = info.data, data_digest = info.digest }
 end
 
+--- The titles of all models with `text` in it.
+function peers.titles(text)
+  local titles = {}
+  for _, entry in ipairs(entries) do
+    if entry[1]:find(text, 1, true) then titles[#titles + 1] = entry[1] end
+  end
+  return titles
+end
+
 --- Compares the models whose title has `only` in it, at each of `widths`, over `rounds` steps;
 --- `measured(work)` is called with what adds rows.
 function peers.run(rows, measured, only, widths, rounds)

@@ -191,6 +191,31 @@ function query.select(stores, conditions, names)
   return found, store_of
 end
 
+-- What all runs say of a column, each once.
+local function values_of_column(stores, name)
+  local values = lists.set()
+  for _, from in ipairs(stores) do
+    for _, run in ipairs(from:rows()) do
+      local text = query.cell(run, name)
+      if text ~= "" then values:add(text) end
+    end
+  end
+  table.sort(values.list)
+  return values.list
+end
+
+--- Why no run meets all conditions: the first that none meets, and what was meant by a text that no run has.
+function query.none(stores, conditions)
+  for _, condition in ipairs(conditions) do
+    if #query.select(stores, { condition }, { condition.name }) == 0 then
+      local meant = condition.operator == "="
+        and core.did_you_mean(condition.value, values_of_column(stores, condition.name)) or ""
+      return ("no run has %s%s%s%s"):format(condition.name, condition.operator, condition.value, meant)
+    end
+  end
+  return "no run meets all conditions; each alone is met by some"
+end
+
 --- Sorts runs by a column: numbers by size and before texts, empty ones last; the greatest first where
 --- `falling`.
 function query.sort(runs, name, falling)

@@ -10,24 +10,6 @@ local store = require "longhaul.run.store"
 
 local watch = {}
 
--- The last whole point of a curve that may be written to at this moment, by column; nil where there is
--- none. Curves hold names and numbers, nothing that CSV would quote.
-local function last_point(path)
-  if not core.exists(path) then return nil end
-  local lines = {}
-  for line in core.read_file(path):gmatch "([^\n]*)\n" do
-    lines[math.min(#lines + 1, 2)] = line
-  end
-  if #lines < 2 then return nil end
-  local names, point, at = {}, {}, 0
-  for name in (lines[1] .. ","):gmatch "([^,]*)," do names[#names + 1] = name end
-  for text in (lines[2] .. ","):gmatch "([^,]*)," do
-    at = at + 1
-    point[names[at] or at] = tonumber(text)
-  end
-  return point
-end
-
 -- The training loss of a point, with its name.
 local function loss_of(point)
   for _, name in ipairs { "loss_bits", "mse" } do
@@ -76,7 +58,7 @@ function watch.page(experiment, settings)
   local runs = outlook.known(experiment, settings)
   for _, run in ipairs(runs) do
     local state = run.refusal and "refused" or run.state
-    local point = (state == "new" or state == "begun") and last_point(results:curve(run.id))
+    local point = (state == "new" or state == "begun") and results:last_point(run.id)
     if point then state = "begun" end
     counts[state] = (counts[state] or 0) + 1
     if state == "begun" then

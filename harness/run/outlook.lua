@@ -53,13 +53,18 @@ function outlook.seconds(runs, settings)
   return math.max(side_by_side, longest), together
 end
 
--- A run that goes on from a shorter one need not take its steps.
+-- The steps that a run need not take: its own until it was interrupted, or those of the shorter one that it goes
+-- on from.
+local function steps_behind(run, results)
+  if run.starts_over then return 0 end
+  if run.state == "begun" then return (results:last_point(run.id) or {}).step or 0 end
+  return (extension.of(run, results) or {}).steps or 0
+end
+
 local function take_off_steps(run, results)
-  local shorter = not run.starts_over and run.expected and extension.of(run, results)
-  if not shorter then return end
-  local whole = run.expected
-  run.expected = setmetatable({ seconds = whole.seconds - shorter.steps * whole.step_s },
-    { __index = whole })
+  local whole, steps = run.expected, run.expected and steps_behind(run, results) or 0
+  if steps == 0 then return end
+  run.expected = setmetatable({ seconds = whole.seconds - steps * whole.step_s }, { __index = whole })
 end
 
 local function state_of(run, results, is_done)

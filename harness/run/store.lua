@@ -414,6 +414,24 @@ function Store:read_curve(id, step)
   return kept
 end
 
+--- The last whole point of the curve of a run that may be under way, by column; nil where there is none.
+--- Curves hold names and numbers, nothing that CSV would quote.
+function Store:last_point(id)
+  if not core.exists(self:curve(id)) then return nil end
+  local lines = {}
+  for line in core.read_file(self:curve(id)):gmatch "([^\n]*)\n" do
+    lines[math.min(#lines + 1, 2)] = line
+  end
+  if #lines < 2 then return nil end
+  local names, point, at = {}, {}, 0
+  for name in (lines[1] .. ","):gmatch "([^,]*)," do names[#names + 1] = name end
+  for text in (lines[2] .. ","):gmatch "([^,]*)," do
+    at = at + 1
+    point[names[at] or at] = tonumber(text)
+  end
+  return point
+end
+
 --- What a model says of itself after training (gates ...): name and value.
 function Store:probes(id) return ("%s/probes/%s.csv"):format(self.path, id) end
 

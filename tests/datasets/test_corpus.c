@@ -443,6 +443,8 @@ TEST(errors_name_what_is_wrong) {
     CHECK_FAILS(open_corpus("name=generate:boks", &corpus), LH_EOPTION,
                 "no generator 'boks' (did you mean 'books'?)");
     CHECK_FAILS(open_corpus("name=books tokens=letters", &corpus), LH_EOPTION, "no tokenizer");
+    CHECK_FAILS(open_corpus("name=books tokens=byte", &corpus), LH_EOPTION,
+                "no tokenizer 'byte' (did you mean 'bytes'?); there are: bytes");
     write_text("empty/valid/a.txt", "x", 1);
     CHECK_FAILS(open_corpus("name=empty", &corpus), LH_EFORMAT, "no training documents");
     write_text("text8/text8.gz", "\x1f\x8b broken", 9);

@@ -173,7 +173,7 @@ TEST(what_is_wrong_with_a_file_is_said_with_its_place) {
         {HEADER ROWS "1/1/2020 3:00,1,2\n", "line 5, column 1: '1/1/2020 3:00' is written in"},
         {HEADER ROWS "2020-01-01 04:00:00,1,2\n",
          "line 5, column 1: a gap: 2020-01-01 04:00:00 follows 2020-01-01 02:00:00, but rows are "
-         "3600"},
+         "3600 seconds apart; write the rows in between"},
         {HEADER ROWS "2020-01-01 02:00:00,1,2\n", "line 5, column 1: 2020-01-01 02:00:00 does not"},
         {HEADER "2020-01-01 01:00:00,1,2\n2020-01-01 00:00:00,1,2\n", "line 3, column 1: 2020"},
         {HEADER FIRST FIRST, "line 3, column 1: 2020-01-01 00:00:00 does not come after"},

@@ -107,6 +107,9 @@ succeeds "a script has its name and its words in arg" "2	named	two" \
 fails 1 "an unknown field of lh" "longhaul has no field 'modls' (did you mean 'models'?)" "$longhaul" lua <(echo 'print(require "longhaul".modls)')
 fails 1 "an unknown model in a script" "no model 'brtt' (did you mean 'brt'?)" "$longhaul" lua <(echo 'print(require "longhaul".models.brtt)')
 fails 2 "an unknown metric" "did you mean 'bits_per_byte'" "$longhaul" describe bits_per_bite
+fails 2 "no peer's model" "no peer's model has 'nosuch' in its name; there are: slide" "$longhaul" bench --model nosuch
+fails 2 "rounds of what is left out" "--rounds times steps, which --no-timing leaves out" \
+    "$longhaul" run nosuch.lua --rounds 3 --no-timing
 fails 2 "nothing that bench measures" "bench has no 'nosuch'; there are: width 128" "$longhaul" bench --only nosuch
 fails 2 "jobs that are no number" "--jobs takes a number or auto, not 'all'" "$longhaul" dry-run experiments/examples/sweep.lua --jobs all
 fails 2 "what only a model has" "--segment is said of a model; 'rate' is none" "$longhaul" describe rate --segment 4

@@ -19,9 +19,11 @@ succeeds "three of one row on another" "bits/token" run two --seeds 3 --only 8/o
 query() { "$longhaul" query --results "$scratch/one" "$@"; }
 
 succeeds "runs that meet all conditions" "2" sh -c "'$longhaul' query --results '$scratch/one' 'row=8 model.window>=8' --csv --columns run_id | grep -c '^[0-9a-f]\{16\}$'"
-succeeds "none" "no run meets" query "seed>2"
+succeeds "none, by the condition that none meets" "no run has seed>2" query "row=8" "seed>2"
+succeeds "and what was meant" "no run has model=slied (did you mean 'slide'?)" query model=slied
+succeeds "none meets both" "no run meets all conditions; each alone is met by some" query row=8 'row!=8'
 succeeds "runs of today" "2" sh -c "'$longhaul' query --results '$scratch/one' row=8 --since $(date -u +%F) --csv --columns run_id | grep -c '^[0-9a-f]\{16\}$'"
-succeeds "none of the far future" "no run meets" query --since 2999-01-01
+succeeds "none of the far future" "no run has date>=2999-01-01" query --since 2999-01-01
 fails 2 "no date" "--since: 'soon' is no date: 2026-11-30, or today" query --since soon
 succeeds "what is not, and what contains" "odd" query 'row!=8 dataset~"odd|"' status=done
 succeeds "CSV has values as they stand" $'seed,dataset,train.rate\n1,"an, odd|name",1' query window=4 seed=1 --csv --columns seed,dataset,train.rate

@@ -37,6 +37,19 @@ succeeds "a run that was killed" ", interrupted; the same command goes on" on wa
 curve=$(echo "$scratch"/results/sweep/curves/*.csv)
 step=$(tail -n 1 "$curve" | cut -d, -f1)
 succeeds "how far it has come" "step $step/100000 [" on watch long results
+cat >"$scratch/ahead.lua" <<LUA
+local outlook = require "longhaul.run.outlook"
+local script = require "longhaul.script"
+local function saved(force)
+  local settings = { scale = "smoke", device = "cpu", results = "$scratch/results", no_timing = true, force = force }
+  local expected = outlook.known(script.load("$scratch/long.lua", settings), settings)[1].expected
+  local whole = getmetatable(expected)
+  return whole and (whole.__index.seconds - expected.seconds) / whole.__index.step_s or 0
+end
+assert(math.abs(saved() - $step) < 1e-3, "saved " .. saved())
+assert(saved(true) == 0, "forced: saved " .. saved(true))
+LUA
+quietly 0 "its steps are not ahead any more, unless it is forced" "$longhaul" lua "$scratch/ahead.lua"
 printf '%s' "$((step + 2)),9" >>"$curve"
 state() { find "$scratch/results" -type f -printf '%p %s %T@\n' | sort; }
 state >"$scratch/before"

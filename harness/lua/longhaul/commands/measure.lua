@@ -5,6 +5,7 @@ local core = require "longhaul.core"
 local inference = require "longhaul.bench.inference"
 local lines = require "longhaul.bench.lines"
 local peer = require "longhaul.bench.peer"
+local peers = require "longhaul.bench.peers"
 local provenance = require "longhaul.run.provenance"
 
 -- Three sizes; four segments' lengths in all; batch so that a step has 4096 to 8192 tokens.
@@ -182,8 +183,18 @@ local function wanted_of(only)
   return wanted
 end
 
+-- --model is said of the peers.
+local function check_model(values)
+  local titles = peers.titles(values.model or "")
+  if #titles == 0 then
+    command.misuse(("no peer's model has '%s' in its name; there are: %s"):format(values.model,
+      table.concat(peers.titles "", ", ")))
+  end
+end
+
 local function bench(values)
-  local wanted = wanted_of(values.only)
+  check_model(values)
+  local wanted = wanted_of(values.only or values.model and "peers")
   local machine, rounds = core.machine(), command.integer(values, "rounds", 7)
   local path = command.path(values, "results", "results") .. "/bench/bench.csv"
   core.make_folder(path:match "^(.*)/")
@@ -205,7 +216,7 @@ local function bench(values)
   if wanted "lsh" then kept(rows, function() attention(rows, 16384) end) end
   if wanted "gpt2" then kept(rows, function() inference.run(rows, machine.threads) end) end
   if wanted "peers" then
-    require("longhaul.bench.peers").run(rows, kept, values.model, peer_widths, rounds)
+    peers.run(rows, kept, values.model, peer_widths, rounds)
   end
   if not values.only and not values.model then lines.write(path, rows) end
   print("\n" .. path)
@@ -218,7 +229,7 @@ return {
     options = {
       { "rounds=", "timed rounds (default 7)", "N" },
         { "only=", "only what contains this, 'width 256', lsh, gpt2 or peers", "TEXT" },
-      { "model=", "of the peers only this model", "NAME" },
+      { "model=", "the peers of models with this in their name, and nothing else", "NAME" },
       { "results=", "folder for results (default results)", "FOLDER" },
     },
   },

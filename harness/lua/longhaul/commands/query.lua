@@ -97,7 +97,7 @@ local function run_query(values, rest)
     table.move(more, 1, #more, #columns + 1, columns)
   end
   io.write(query.format(format, runs, with_mark(format, runs, columns)))
-  if #runs == 0 then io.stderr:write("no run meets all conditions\n") end
+  if #runs == 0 then io.stderr:write(query.none(stores, conditions), "\n") end
 end
 
 local function compare_folders(values, rest, conditions)

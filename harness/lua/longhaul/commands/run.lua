@@ -50,6 +50,9 @@ local function settings_of(values)
   if values.threads then
     core.set_threads(command.integer(values, "threads", nil, 1, most_threads))
   end
+  if values.rounds and values["no-timing"] then
+    command.misuse "--rounds times steps, which --no-timing leaves out"
+  end
   local set, wrong = overrides.read(values.set)
   if not set then command.misuse("--set: " .. wrong) end
   return {
