@@ -132,11 +132,11 @@ local function costs_of(self, run)
   local probe = self.probes:of(run, threads)
   local ratio = probe and work.of(row).step / probe.flops
   local least, most = bytes_of_parameter(row.train)
-  local step_tokens = tokens * row.train:option "segments_per_step"
-  local step = own and own.token_s * step_tokens or probe and ratio * probe.step_s
+  local segments = row.train:option "segments_per_step"
+  local step = own and own.token_s * tokens * segments or probe and ratio * probe.step_s
     or step_by_flops(self, row, threads)
   return {
-    step = step, pass = probe and ratio * probe.pass_s or share_of_pass * step,
+    step = step, pass = probe and ratio * probe.pass_s or share_of_pass * step / segments,
     open = probe and probe.open_s or 0, tokens = tokens,
     bytes = own and own.peak_memory_bytes
       or probe and probe.peak_memory_bytes + most * (model.total - probe.parameters),

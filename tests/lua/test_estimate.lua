@@ -80,6 +80,13 @@ t.test("by FLOPs alone: time grows with steps, memory is unknown", function()
   t.check(short.step_s > 0 and short.parameters > 0, "sizes")
 end)
 
+t.test("a pass goes over one batch, however many segments a step goes through", function()
+  local runs = expected_of { row_of "one", row_of("four", { train = lh.train { steps = 10, segments_per_step = 4 } }) }
+  local one, four = runs[1].expected, runs[2].expected
+  t.near(four.step_s / one.step_s, 4, 1e-6)
+  t.near(four.pass_s / one.pass_s, 1, 1e-6)
+end)
+
 t.test("one of rows that are alike is tried, once, and the cache folder keeps it", function()
   local rows = { row_of "a", row_of("a rate=1", { tried_for = row_of "a" }),
     row_of("a", { task = lh.tasks.language_model { corpus(5), segment = 64, batch = 2 } }),
