@@ -6,10 +6,7 @@ local setting = lh.include "setting.lua"
 
 local bench = lh.experiment "compare-length-costs"
 
-local lengths = lh.by_scale {
-  smoke = { 64, 128 }, small = { 256, 512, 1024, 2048 },
-  medium = { 256, 1024, 4096, 16384, 32768 },
-}
+local lengths = lh.by_scale { smoke = { 64, 128 }, small = { 256, 512, 1024, 2048, 8192, 32768 } }
 local longest = lengths[#lengths]
 
 local text = lh.data.text {
