@@ -199,6 +199,46 @@ t.test("every table's baseline is in the round, one that --only leaves out as we
     "; "), "a 1, c 3, b 2")
 end))
 
+t.test("the relative time is to the baseline of the first table", playing(function()
+  local made = prepared("first", { "a 10", "b 20", "c 30" })
+  made:table { columns = { "relative_step_time" }, baseline = "b 20", name = "second" }
+  measure(made)
+  local c = store.at(folder, "first"):rows()[3]
+  t.near(tonumber(c.relative_step_time), 3, 1e-12)
+end))
+
+t.test("a round without the baseline that a table has by now does not count", playing(function()
+  local made = prepared("later", { "a 10", "b 20", "c 30" })
+  local function only(label) return measure(made, nil, "cpu", function(row) return row.label == label end) end
+  t.equal(table.concat(only "b 20", "; "), "a 10, b 20")
+  t.equal(table.concat(only "c 30", "; "), "a 10, c 30")
+  made:table { columns = { "relative_step_time" }, baseline = "c 30", name = "second" }
+  t.equal(table.concat(only "b 20", "; "), "a 10, c 30, b 20")
+end))
+
+t.test("what failed is not timed, a baseline that another run is to train is", playing(function()
+  local made = timed.bench("able", { "a 1", "b 2", "c 3" })
+  runs.put(folder, made, { label = "b 2" })
+  runs.put(folder, made, { label = "c 3", status = "failed" })
+  t.equal(table.concat(measure(made), "; "), "a 1, b 2")
+  runs.put(folder, made, { label = "a 1", status = "failed" })
+  t.equal(table.concat(measure(made, { force = true }), "; "), "b 2")
+end))
+
+t.test("a round that fails closes what it has opened, and says what failed", playing(function()
+  local made, closed = prepared("closed", { "a 1", "b 2" }), 0
+  local opened = measure_settings(made).open
+  t.fails(function()
+    measure(made, { open = function(run)
+      if run.row.label == "b 2" then error("no memory", 0) end
+      local session = opened(run)
+      session.close = function() closed = closed + 1 end
+      return session
+    end })
+  end, "step times: no memory")
+  t.equal(closed, 1)
+end))
+
 t.test("another device's, machine's or number of threads' time does not stand for this one's",
   playing(function()
   local made = prepared("devices", { "a 1", "b 2" })
