@@ -285,6 +285,7 @@ t.test("exponents are fitted to rows that differ in one factor", function()
     group = "variant", over = { "length", "batch" }, published = "reformer_table1", of = {
       time = "step_time_ms",
       memory = function(value) return value "peak_memory_bytes" - 8 * value "parameters" end,
+      nothing = function(value) return 0 * value "step_time_ms" end,
     },
   }
   grown:fit(options)
@@ -297,6 +298,7 @@ t.test("exponents are fitted to rows that differ in one factor", function()
   t.equal(found["time batch"].exponent, "1.000")
   t.equal(found["memory length"].exponent, "1.000")
   t.equal(found["memory batch"].exponent, "0.000")
+  t.equal(found["nothing length"], nil) -- what is 0 has no logarithm
   t.equal(found["time length"].published, "max(bn_hld_k, bn_hn_rl(4l/n_c)^2)")
   t.fails(function()
     grown:fit { group = "variant", over = { "length" }, of = { time = "step_tim_ms" } }
@@ -427,7 +429,7 @@ t.test("exponents and crossings of a busy machine's times, and of several rounds
     local name = ("%s %d"):format(point.kind, point.length)
     timed:row { point, label = name, model = slide, task = task, train = train, dataset = "costs" }
     runs.put(folder, timed, { label = name, mse = 100 / point.length })
-    local busy = point.kind == "b" and "yes" or "no"
+    local busy = point.kind == "b" and point.length == 16 and "yes" or "no" -- one is enough
     runs.time(folder, timed, { round = "r" .. name, times = { [name] = point.length }, busy = busy,
       load = 1.5 })
   end
@@ -441,7 +443,7 @@ t.test("exponents and crossings of a busy machine's times, and of several rounds
     said[i] = ("%s %s %s %s"):format(r.row, r.measure, r.status, r.rounds)
   end
   t.equal(table.concat(said, "; "), "a both done several; a error done ; a time done several; "
-    .. "b both busy ; b error done ; b time busy ")
+    .. "b both busy several; b error done ; b time busy several")
   local text = core.read_file(written[2])
   t.contains(text, "| b | time | length | costs | 1.000 ±0.000\\~ | 3 |")
   t.contains(text, "- \\~: with times of a busy machine.\n- Some exponents are of times of several rounds")
