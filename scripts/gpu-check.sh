@@ -27,6 +27,7 @@ card=build/gpu
 program=$card/longhaul conformance=$card/conformance
 jobs=$(nproc)
 half=$(((jobs + 1) / 2))
+given=${LD_LIBRARY_PATH:-} # where the machine may keep its driver; PyTorch gets no other
 refused=77 absent=69 # exit statuses of what the machine does not allow, and of what it lacks
 
 # ---- the build -----------------------------------------------------------------------------------
@@ -73,7 +74,7 @@ find_toolkit() {
     wheels=$(python3 -c 'import nvidia; print(*nvidia.__path__)' 2>/dev/null)
     folders=("$PWD/build/deps/lib" "${nvcc%/bin/nvcc}"/lib* "${wheels:-/nowhere}"/*/lib)
     export PATH="$PATH:${nvcc%/*}" LD_LIBRARY_PATH
-    LD_LIBRARY_PATH=$(IFS=: && echo "${folders[*]}")
+    LD_LIBRARY_PATH=$(IFS=: && echo "${folders[*]}")${given:+:$given}
 }
 
 # ---- parts ---------------------------------------------------------------------------------------
@@ -175,7 +176,7 @@ speed() {
     part steps 90 "$program" lua tests/gpu/speed.lua "$folder"
     part steps-passes 25 env LH_EPILOGUES=0 "$program" lua tests/gpu/speed.lua "$folder"
     part steps-eager 25 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
-    part peer 150 env PYTHON="env -u LD_LIBRARY_PATH ${PYTHON:-python3}" \
+    part peer 150 env PYTHON="env LD_LIBRARY_PATH=$given ${PYTHON:-python3}" \
         "$program" lua tests/gpu/peers.lua "$folder" "${PEER:-slide}"
     grep -h 'of bf16' "$logs"/*.log
     part racecheck-steps 60 bash -c 'sanitized_steps racecheck'

@@ -9,19 +9,25 @@ cp scripts/gpu-check.sh "$tree/scripts"
 
 # stub FILE LINES: a program of these lines
 stub() { printf '#!/bin/sh\n%s\n' "$2" >"$1" && chmod +x "$1"; }
-stub "$scratch/answer" 'echo softmax_forward'
+mkdir "$scratch/built"
+stub "$scratch/built/conformance" 'echo softmax_forward'
+stub "$scratch/built/matrix_rate" 'echo name,result,size,value,unit'
+# shellcheck disable=SC2016  # its own words
+stub "$scratch/built/longhaul" 'echo "longhaul $*: libraries in $LD_LIBRARY_PATH, python is $PYTHON"'
 stub "$bin/nvidia-smi" 'echo a card'
 stub "$bin/ldd" 'exit 0'
 # shellcheck disable=SC2016  # the stub's own words
 stub "$bin/objcopy" 'cp "$2" "$3"'
 stub "$bin/make" "echo made >>'$scratch/made'; for there in tests/kernels/conformance tests/gpu/matrix_rate longhaul; do
-mkdir -p build/card/tests/kernels build/card/tests/gpu && cp '$scratch/answer' build/card/\$there; done
+mkdir -p build/card/tests/kernels build/card/tests/gpu && cp '$scratch/built'/\${there##*/} build/card/\$there; done
 echo 'NVCC_PATH = $scratch/toolkit/bin/nvcc' >build/card/config.mk"
 sanitizer_says() { stub "$scratch/toolkit/bin/compute-sanitizer" "$1"; }
 sanitizer_says 'echo nothing found'
 stub "$tree/tests/cudasim/sim_train.sh" 'echo trained'
 
-check() { PATH="$bin:$PATH" "$tree/scripts/gpu-check.sh" "$1" "$scratch/$1" 2>&1; }
+driver=$scratch/driver/lib
+check() { PATH="$bin:$PATH" LD_LIBRARY_PATH="$driver" "$tree/scripts/gpu-check.sh" "$1" "$scratch/$1" 2>&1; }
+printed() { tar -xzOf "$scratch/$1/logs.tar.gz" "./$2.log"; }
 builds() { wc -l <"$scratch/made"; }
 fails 2 "says how it is called" "scripts/gpu-check.sh prepare" check nothing
 succeeds "builds beforehand" "no build/deps.tar.gz to carry" check prepare
@@ -38,7 +44,10 @@ succeeds "nothing was built anew" "1" builds
 for call in correct speed; do
     quietly 0 "$call leaves no more than is brought back" test "$(find "$scratch/$call" -type f | wc -l)" -le 8
 done
-succeeds "with what parts printed" "trained" tar -xzOf "$scratch/correct/logs.tar.gz" ./models.log
+succeeds "with what parts printed" "trained" printed correct models
+succeeds "the driver may lie where the machine says" "lib:$driver, python" printed correct losses
+succeeds "PyTorch finds it there, and no library of ours" "python is env LD_LIBRARY_PATH=$driver python3" \
+    printed speed peer
 
 sanitizer_says 'echo "Device not supported"; exit 1'
 succeeds "a refusal of the machine is no failure" ",not supported here" check speed
