@@ -122,15 +122,23 @@ models() {
         xargs -P "$jobs" -I{} env SHARE={} tests/cudasim/sim_train.sh
 }
 
-# sanitizer TOOL COMMAND...
+# Whether the tool (its own lines begin with =) says that it found nothing, and the program ran: a tool that never saw
+# the program has nothing to tell either, and ends well.
+looked_and_found_nothing() {
+    grep -Eq '^=+ (ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: .*\(0 errors)' <<<"$1" && grep -Eqv '^(=|$)' <<<"$1"
+}
+
+# sanitizer TOOL COMMAND...: of a program that need not start itself anew (harness/main.c), and that reads nothing.
 sanitizer() {
     local output status
     command -v compute-sanitizer >/dev/null || return "$absent"
-    output=$(compute-sanitizer --tool "$1" --error-exitcode 9 "${@:2}" 2>&1)
+    output=$(LONGHAUL_BLAS_CHOSEN=1 OPENBLAS_NUM_THREADS=1 \
+        compute-sanitizer --tool "$1" --target-processes all --error-exitcode 9 "${@:2}" </dev/null 2>&1)
     status=$?
     echo "$output"
     [[ $output != *"Device not supported"* ]] || return "$refused"
-    return $status
+    [ $status -eq 0 ] || return $status
+    looked_and_found_nothing "$output" || { echo "$1 does not say that it found nothing"; return 1; }
 }
 
 sanitized() {
@@ -199,7 +207,7 @@ failures=$logs/failures
 : >"$failures"
 echo "part,seconds,verdict" >"$folder/summary.csv"
 GPU_NAME=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
-export -f has_tools build conformance_all one_kernel models sanitizer sanitized sanitized_steps rates
+export -f has_tools build conformance_all one_kernel models looked_and_found_nothing sanitizer sanitized sanitized_steps rates
 export folder jobs half card conformance program refused absent GPU_NAME
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv | tee "$folder/card.csv"

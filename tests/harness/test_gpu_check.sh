@@ -22,7 +22,13 @@ stub "$bin/make" "echo made >>'$scratch/made'; for there in tests/kernels/confor
 mkdir -p build/card/tests/kernels build/card/tests/gpu && cp '$scratch/built'/\${there##*/} build/card/\$there; done
 echo 'NVCC_PATH = $scratch/toolkit/bin/nvcc' >build/card/config.mk"
 sanitizer_says() { stub "$scratch/toolkit/bin/compute-sanitizer" "$1"; }
-sanitizer_says 'echo nothing found'
+# It reads what it is given to read, and sums up as each of its tools does.
+# shellcheck disable=SC2016  # its own words
+sanitizer_says 'cat; echo "$*, settled: $LONGHAUL_BLAS_CHOSEN"
+case $2 in
+racecheck) echo "========= RACECHECK SUMMARY: 2 hazards displayed (0 errors, 2 warnings)" ;;
+*) echo "========= ERROR SUMMARY: 0 errors" ;;
+esac'
 stub "$tree/tests/cudasim/sim_train.sh" 'echo trained'
 
 driver=$scratch/driver/lib
@@ -37,6 +43,10 @@ succeeds "models are trained" ",good" check correct
 for tool in memcheck synccheck; do
     succeeds "before anything is timed, $tool" "good" grep -x "$tool-steps,[0-9]*,good" "$scratch/correct/summary.csv"
 done
+succeeds "of the last model, too, which no tool reads away" "--model reformer" printed correct memcheck-steps
+succeeds "in the first process, and in others" \
+    "--target-processes all --error-exitcode 9 build/gpu/longhaul train --device cuda --model slide" \
+    grep ", settled: 1" <(printed correct memcheck-steps)
 succeeds "kernels are counted" "softmax_forward,good" cat "$scratch/correct/conformance.csv"
 succeeds "the sanitizer lies beside the compiler, which is not in the path" "racecheck," check speed
 succeeds "and is found there" ",good" grep racecheck-steps "$scratch/speed/summary.csv"
@@ -53,6 +63,14 @@ sanitizer_says 'echo "Device not supported"; exit 1'
 succeeds "a refusal of the machine is no failure" ",not supported here" check speed
 sanitizer_says 'echo "1 error"; exit 9'
 fails 1 "a finding is one" ",failed (9)" check speed
+sanitizer_says 'echo trained; echo "========= ERROR SUMMARY: 1 error"'
+fails 1 "whatever the exit code" "memcheck does not say that it found nothing" check correct
+sanitizer_says 'echo trained; echo "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)"'
+fails 1 "races, too" "racecheck does not say that it found nothing" check speed
+sanitizer_says 'echo trained; echo "========= Target application terminated before first instrumented API call"'
+fails 1 "nor is it good to have seen no kernel" "memcheck does not say that it found nothing" check correct
+sanitizer_says 'echo; echo "========= ERROR SUMMARY: 0 errors"'
+fails 1 "or no program" "memcheck does not say that it found nothing" check correct
 rm "$scratch/toolkit/bin/compute-sanitizer"
 succeeds "a machine without it is told, and fails nothing" ",not installed here" check correct
 LIMIT=0 fails 1 "a call has an end" "no time left" check speed
