@@ -27,6 +27,7 @@ card=build/gpu
 program=$card/longhaul conformance=$card/conformance
 jobs=$(nproc)
 half=$(((jobs + 1) / 2))
+carried=64   # MiB that a call carries to a lent machine at most
 given=${LD_LIBRARY_PATH:-} # where the machine may keep its driver; PyTorch gets no other
 refused=77 absent=69 # exit statuses of what the machine does not allow, and of what it lacks
 
@@ -59,6 +60,23 @@ build() {
     for file in $made/longhaul $made/tests/kernels/conformance $made/tests/gpu/matrix_rate; do
         objcopy --strip-debug "$file" "$card/${file##*/}" || return
     done
+}
+
+# What travels to a lent machine: the tree, with all that git does not ignore, and what is carried by name.
+travelling() {
+    git ls-files -z --cached --others --exclude-standard
+    find shared build/gpu.tar.gz build/deps.tar.gz -type f -print0 2>/dev/null
+}
+
+# Whether it may: a call is refused where it is more, after the machine was asked for. Tells how much, and what of it.
+may_travel() {
+    travelling | du -b --files0-from=- 2>/dev/null | awk -F '[\t/]' -v most="$carried" '
+        { sum += $1; of[$2 ($3 ~ /./ ? "/" $3 : "")] += $1 }
+        END {
+            printf "%.1f MiB travel, %d may\n", sum / 1048576, most
+            for (name in of) printf "%.1f MiB  %s\n", of[name] / 1048576, name | "sort -rn | head -n 6"
+            exit sum > most * 1048576
+        }'
 }
 
 # Whether what was built, here or elsewhere, finds its libraries; those that it does not find are told.
@@ -197,8 +215,9 @@ speed() {
 if [ "$mode" = prepare ]; then
     build && tar -czf build/gpu.tar.gz -C build gpu || exit
     [ -f build/deps.tar.gz ] || echo "gpu-check: no build/deps.tar.gz to carry (make deps-bundle)" >&2
-    find build -maxdepth 1 -name '*.tar.gz' -exec du -shc {} +
-    exit
+    may_travel && exit
+    echo "gpu-check: too much to carry: call from a checkout without what no check reads (results/reference)" >&2
+    exit 1
 fi
 mkdir -p "$folder"
 logs=$(mktemp -d)

@@ -6,6 +6,8 @@ tree=$scratch/tree
 bin=$scratch/bin
 mkdir -p "$tree/scripts" "$tree/tests/cudasim" "$bin" "$scratch/toolkit/bin"
 cp scripts/gpu-check.sh "$tree/scripts"
+git init -q "$tree"
+echo /build/ >"$tree/.gitignore"
 
 # stub FILE LINES: a program of these lines
 stub() { printf '#!/bin/sh\n%s\n' "$2" >"$1" && chmod +x "$1"; }
@@ -37,6 +39,16 @@ printed() { tar -xzOf "$scratch/$1/logs.tar.gz" "./$2.log"; }
 builds() { wc -l <"$scratch/made"; }
 fails 2 "says how it is called" "scripts/gpu-check.sh prepare" check nothing
 succeeds "builds beforehand" "no build/deps.tar.gz to carry" check prepare
+succeeds "and says what travels" " MiB  build/gpu.tar.gz" check prepare
+truncate -s 65M "$tree/recording"
+fails 1 "what is too much to carry, too" "65.0 MiB  recording" check prepare
+fails 1 "by its sum" "65.0 MiB travel, 64 may" check prepare
+mkdir "$tree/shared" && mv "$tree/recording" "$tree/shared/recording" && echo /shared/ >>"$tree/.gitignore"
+fails 1 "shared/ travels, ignored or not" "65.0 MiB  shared/recording" check prepare
+mv "$tree/shared/recording" "$tree/build/recording"
+succeeds "what git ignores does not" "travel, 64 may" check prepare
+rm "$tree/build/recording" "$scratch/made"
+check prepare >/dev/null
 succeeds "what is to be carried" "gpu/matrix_rate" tar -tzf "$tree/build/gpu.tar.gz"
 rm -r "$tree/build/gpu"
 succeeds "models are trained" ",good" check correct
