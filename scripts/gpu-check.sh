@@ -14,7 +14,7 @@
 #                                           captured steps, and kernels under compute-sanitizer
 #
 # Each of the last two takes LIMIT seconds at most, 330 unless told, and builds on the spot only where build/gpu does
-# not run. FOLDER is $OUT, else results/gpu, and gets eight files at most: summary.csv with a line for each part as
+# not run on the card. FOLDER is $OUT, else results/gpu, and gets eight files at most: summary.csv with a line for each part as
 # soon as it has ended, conformance.csv with one for each kernel, logs.tar.gz with what each part printed. A part that
 # fails or takes too long keeps none of the others from running.
 set -u
@@ -79,9 +79,12 @@ may_travel() {
         }'
 }
 
-# Whether what was built, here or elsewhere, finds its libraries; those that it does not find are told.
+# Whether what was built, here or elsewhere, finds its libraries, of which those that lack are told, and works on the
+# card: a driver may be too old for it, and it may be of another architecture.
 runs_here() {
-    [ -x "$program" ] && ! ldd "$program" "$conformance" "$card/matrix_rate" 2>&1 | grep 'not found\|not a dynamic'
+    [ -x "$program" ] || return
+    ! ldd "$program" "$conformance" "$card/matrix_rate" 2>&1 | grep 'not found\|not a dynamic' || return
+    timeout 60 "$card/matrix_rate" >/dev/null
 }
 
 # Sets nvcc, with what lies beside it in the path, and where CUDA's libraries may lie: there or with python3's packages.

@@ -104,6 +104,13 @@ succeeds "where a model does not choose it may not" "in f32" grep "^slide .*in f
 rm -r "$tree/build"
 succeeds "it is built there" "build," check correct
 succeeds "once" "2" builds
+refused_by_card() { stub "$1" 'echo "no kernel image is available" >&2; exit 1'; }
+refused_by_card "$tree/build/gpu/matrix_rate"
+succeeds "and anew where what is there finds its libraries, but does not work on the card" "build," check correct
+succeeds "that one time" "3" builds
+refused_by_card "$scratch/built/matrix_rate"
+rm -r "$tree/build"
+fails 1 "what does not work then is the end" "no kernel image is available" check correct
 rm -r "$tree/build"
 stub "$bin/make" 'echo "no rule"; exit 2'
 fails 1 "a build that fails is the end" "build/gpu does not run here, so nothing was checked" check correct
