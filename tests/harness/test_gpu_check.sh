@@ -83,6 +83,13 @@ sanitizer_says 'echo trained; echo "========= Target application terminated befo
 fails 1 "nor is it good to have seen no kernel" "memcheck does not say that it found nothing" check correct
 sanitizer_says 'echo; echo "========= ERROR SUMMARY: 0 errors"'
 fails 1 "or no program" "memcheck does not say that it found nothing" check correct
+# shellcheck disable=SC2016  # its own words
+slow() { sanitizer_says 'echo trained; [ $2 != '"$1"' ] || sleep 600; echo "========= ERROR SUMMARY: 0 errors"'; }
+slow synccheck
+LIMIT=8 succeeds "what spare time does not suffice for is told" "not checked for want of time: synccheck-steps" \
+    check correct
+slow memcheck
+LIMIT=8 fails 1 "what has its time by right fails, too" "not checked for want of time: memcheck-steps" check correct
 rm "$scratch/toolkit/bin/compute-sanitizer"
 succeeds "a machine without it is told, and fails nothing" ",not installed here" check correct
 LIMIT=0 fails 1 "a call has an end" "no time left" check speed
