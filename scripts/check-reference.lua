@@ -3,7 +3,7 @@
 --   lua5.4 scripts/check-reference.lua [FOLDER]           names what cannot; exit code 1
 --   lua5.4 scripts/check-reference.lua [FOLDER] shrink    takes what is mended out of legacy.csv
 --
--- Runs, step times and benchmarks are of clean commits of this history and dated, runs are
+-- Runs, step times, benchmarks and a card's checks are of clean commits of this history and dated, runs are
 -- identified by the content of their data, each the only one of its cell and seed, and no cell of a
 -- table is stale, lacks seeds or has no run in any folder of its machine.
 -- <FOLDER>/legacy.csv (folder, reason, wrong) names the folders that wait to be measured again and
@@ -195,7 +195,8 @@ end
 local function check_of(folder, file, columns)
   if folder:match "/bench$" then return check_benchmark end
   if file == "runs.csv" then return check_runs() end
-  if file == "timings.csv" then return check_timing end
+  local is_card = folder:match "/gpu%-%w+$" and file == "summary.csv" -- of scripts/gpu-check.sh
+  if file == "timings.csv" or is_card then return check_timing end
   local is_table = columns.metric and columns.measured and columns.status -- of whatever name
   return is_table and check_cells(folder) or nil
 end

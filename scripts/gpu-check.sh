@@ -12,17 +12,19 @@
 #                                           epilogues, and one peer: PEER=slide, brt or gpt2, in PyTorch where python3,
 #                                           or what PYTHON names, has it; then, in what time is left, races of
 #                                           captured steps, and kernels under compute-sanitizer
+#   scripts/gpu-check.sh file [FOLDER]      afterwards, where the history is: puts a call's CSV under results/reference,
+#                                           by card
 #
-# Each of the last two takes LIMIT seconds at most, 330 unless told, and builds on the spot only where build/gpu does
+# Each of the middle two takes LIMIT seconds at most, 330 unless told, and builds on the spot only where build/gpu does
 # not run on the card. FOLDER is $OUT, else results/gpu, and gets eight files at most: summary.csv with a line for each part as
-# soon as it has ended, conformance.csv with one for each kernel, logs.tar.gz with what each part printed. A part that
+# soon as it has ended, and the commit that was built, conformance.csv with one for each kernel, logs.tar.gz with what each part printed. A part that
 # fails or takes too long keeps none of the others from running; what spare time did not suffice for is told, and is no
 # failure.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 mode=${1:-}
 folder=${2:-${OUT:-results/gpu}}
-case $mode in prepare | correct | speed) ;; *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;; esac
+case $mode in prepare | correct | speed | file) ;; *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;; esac
 seconds=${LIMIT:-330}
 card=build/gpu
 program=$card/longhaul conformance=$card/conformance
@@ -61,6 +63,14 @@ build() {
     for file in $made/longhaul $made/tests/kernels/conformance $made/tests/gpu/matrix_rate; do
         objcopy --strip-debug "$file" "$card/${file##*/}" || return
     done
+    note_source
+}
+
+# Of which commit the build is: "COMMIT DIRTY". Where it is carried to there is no history to ask.
+note_source() {
+    local source
+    source=$(scripts/version.sh)
+    [ -f "$card/source" ] && [ "$source" = "unknown unknown" ] || echo "$source" >"$card/source"
 }
 
 # What travels to a lent machine: the tree, with all that git does not ignore, and what is carried by name.
@@ -124,7 +134,7 @@ is_failure() {
 
 # part NAME LIMIT COMMAND...: runs it for at most LIMIT seconds, and what is left of the call.
 part() {
-    local name=$1 limit=$2 start=$SECONDS left=$((seconds - SECONDS)) ending status=0
+    local name=$1 limit=$2 start=$SECONDS left=$((seconds - SECONDS)) ending source status=0
     shift 2
     [ $left -gt "$limit" ] || limit=$left
     if [ "$limit" -gt 0 ]; then
@@ -136,7 +146,8 @@ part() {
         echo "$name" >>"$failures"
         tail -n 12 "$logs/$name.log" 2>/dev/null
     fi
-    echo "$name,$((SECONDS - start)),$ending" | tee -a "$folder/summary.csv"
+    source=$(cat "$card/source" 2>/dev/null || echo unknown unknown)
+    echo "$name,$((SECONDS - start)),$ending,${source/ /,},$(date -u +%FT%TZ)" | tee -a "$folder/summary.csv"
 }
 
 in_spare_time() { spare=yes part "$@"; }
@@ -230,6 +241,23 @@ speed() {
     in_spare_time racecheck 60 bash -c 'sanitized racecheck softmax_forward adafactor scatter_add cross_entropy'
 }
 
+# ---- afterwards ----------------------------------------------------------------------------------
+
+# The card's name in card.csv, as a folder: nvidia-h100-80gb-hbm3.
+card_folder() { sed -n '2s/,.*//p' "$folder/card.csv" | tr 'A-Z ' 'a-z-'; }
+
+# What came back from a lent machine may only be read, and is copied as files that a later call replaces.
+file_results() {
+    local to call=speed
+    if [ ! -f "$folder/summary.csv" ] || [ ! -s "$folder/card.csv" ]; then
+        echo "gpu-check: $folder has no summary.csv and card.csv of a call" >&2
+        return 1
+    fi
+    [ ! -f "$folder/conformance.csv" ] || call=correct
+    to=results/reference/$(card_folder)/gpu-$call
+    mkdir -p "$to" && cp --no-preserve=mode "$folder"/*.csv "$to" && echo "$to"
+}
+
 # ---- a call --------------------------------------------------------------------------------------
 
 if [ "$mode" = prepare ]; then
@@ -239,14 +267,19 @@ if [ "$mode" = prepare ]; then
     echo "gpu-check: too much to carry: call from a checkout without what no check reads (results/reference)" >&2
     exit 1
 fi
+if [ "$mode" = file ]; then
+    file_results
+    exit
+fi
 mkdir -p "$folder"
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 failures=$logs/failures
 : >"$failures"
-echo "part,seconds,verdict" >"$folder/summary.csv"
+echo "part,seconds,verdict,code_version,dirty,date" >"$folder/summary.csv"
 GPU_NAME=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
-export -f has_tools build conformance_all one_kernel models looked_and_found_nothing sanitizer sanitized sanitized_steps rates
+export -f has_tools build note_source conformance_all one_kernel models rates
+export -f looked_and_found_nothing sanitizer sanitized sanitized_steps
 export folder jobs half card conformance program refused absent GPU_NAME
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv | tee "$folder/card.csv"
@@ -262,5 +295,5 @@ fi
 tar -czf "$folder/logs.tar.gz" -C "$logs" .
 printf '\n'
 cat "$folder/summary.csv"
-sed -n 's/^\([^,]*\),.*,no time left.*/not checked for want of time: \1/p' "$folder/summary.csv"
+sed -n 's/^\([^,]*\),[0-9]*,no time left.*/not checked for want of time: \1/p' "$folder/summary.csv"
 [ ! -s "$failures" ]

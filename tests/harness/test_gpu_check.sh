@@ -5,9 +5,11 @@
 tree=$scratch/tree
 bin=$scratch/bin
 mkdir -p "$tree/scripts" "$tree/tests/cudasim" "$bin" "$scratch/toolkit/bin"
-cp scripts/gpu-check.sh "$tree/scripts"
-git init -q "$tree"
+cp scripts/gpu-check.sh scripts/version.sh "$tree/scripts"
 echo /build/ >"$tree/.gitignore"
+in_tree() { git -C "$tree" -c user.name=x -c user.email=x@y.z "$@"; }
+in_tree init -q && in_tree add . && in_tree commit -q -m first
+commit=$(in_tree rev-parse --short=12 HEAD)
 
 # stub FILE LINES: a program of these lines
 stub() { printf '#!/bin/sh\n%s\n' "$2" >"$1" && chmod +x "$1"; }
@@ -16,7 +18,8 @@ stub "$scratch/built/conformance" 'echo softmax_forward'
 stub "$scratch/built/matrix_rate" 'echo name,result,size,value,unit'
 # shellcheck disable=SC2016  # its own words
 stub "$scratch/built/longhaul" 'echo "longhaul $*: libraries in $LD_LIBRARY_PATH, python is $PYTHON"'
-stub "$bin/nvidia-smi" 'echo a card'
+# shellcheck disable=SC2016  # its own words
+stub "$bin/nvidia-smi" 'case "$*" in *noheader*) ;; *) echo "name, memory" ;; esac; echo "NVIDIA H200, 143771 MiB"'
 stub "$bin/ldd" 'exit 0'
 # shellcheck disable=SC2016  # the stub's own words
 stub "$bin/objcopy" 'cp "$2" "$3"'
@@ -35,6 +38,7 @@ stub "$tree/tests/cudasim/sim_train.sh" 'echo trained'
 
 driver=$scratch/driver/lib
 check() { PATH="$bin:$PATH" LD_LIBRARY_PATH="$driver" "$tree/scripts/gpu-check.sh" "$1" "$scratch/$1" 2>&1; }
+files() { "$tree/scripts/gpu-check.sh" file "$scratch/$1"; }
 printed() { tar -xzOf "$scratch/$1/logs.tar.gz" "./$2.log"; }
 builds() { wc -l <"$scratch/made"; }
 fails 2 "says how it is called" "scripts/gpu-check.sh prepare" check nothing
@@ -43,7 +47,7 @@ succeeds "and says what travels" " MiB  build/gpu.tar.gz" check prepare
 truncate -s 65M "$tree/recording"
 fails 1 "what is too much to carry, too" "65.0 MiB  recording" check prepare
 fails 1 "by its sum" "65.0 MiB travel, 64 may" check prepare
-mkdir "$tree/shared" && mv "$tree/recording" "$tree/shared/recording" && echo /shared/ >>"$tree/.gitignore"
+mkdir "$tree/shared" && mv "$tree/recording" "$tree/shared/recording" && echo /shared/ >>"$tree/.git/info/exclude"
 fails 1 "shared/ travels, ignored or not" "65.0 MiB  shared/recording" check prepare
 mv "$tree/shared/recording" "$tree/build/recording"
 succeeds "what git ignores does not" "travel, 64 may" check prepare
@@ -51,9 +55,11 @@ rm "$tree/build/recording" "$scratch/made"
 check prepare >/dev/null
 succeeds "what is to be carried" "gpu/matrix_rate" tar -tzf "$tree/build/gpu.tar.gz"
 rm -r "$tree/build/gpu"
+mv "$tree/.git" "$scratch/history"
 succeeds "models are trained" ",good" check correct
 for tool in memcheck synccheck; do
-    succeeds "before anything is timed, $tool" "good" grep -x "$tool-steps,[0-9]*,good" "$scratch/correct/summary.csv"
+    succeeds "before anything is timed, $tool" "good" \
+        grep "^$tool-steps,[0-9]*,good,$commit,no,20" "$scratch/correct/summary.csv"
 done
 succeeds "of the last model, too, which no tool reads away" "--model reformer" printed correct memcheck-steps
 succeeds "in the first process, and in others" \
@@ -71,6 +77,16 @@ succeeds "the driver may lie where the machine says" "lib:$driver, python" print
 succeeds "PyTorch finds it there, and no library of ours" "python is env LD_LIBRARY_PATH=$driver python3" \
     printed speed peer
 
+mv "$scratch/history" "$tree/.git"
+chmod a-w "$scratch/correct/"*.csv
+for time in first again; do
+    succeeds "what came back is filed, $time" "results/reference/nvidia-h200/gpu-correct" files correct
+done
+succeeds "each call by itself" "nvidia-h200/gpu-speed" files speed
+succeeds "with what is in its CSV" "part,seconds,verdict" \
+    cat "$tree/results/reference/nvidia-h200/gpu-speed/summary.csv"
+fails 1 "what is no call's is not" "has no summary.csv" files bin
+
 sanitizer_says 'echo "Device not supported"; exit 1'
 succeeds "a refusal of the machine is no failure" ",not supported here" check speed
 sanitizer_says 'echo "1 error"; exit 9'
@@ -86,10 +102,10 @@ fails 1 "or no program" "memcheck does not say that it found nothing" check corr
 # shellcheck disable=SC2016  # its own words
 slow() { sanitizer_says 'echo trained; [ $2 != '"$1"' ] || sleep 600; echo "========= ERROR SUMMARY: 0 errors"'; }
 slow synccheck
-LIMIT=8 succeeds "what spare time does not suffice for is told" "not checked for want of time: synccheck-steps" \
+LIMIT=8 succeeds "what spare time does not suffice for is no failure" "not checked for want of time: synccheck-steps" \
     check correct
 slow memcheck
-LIMIT=8 fails 1 "what has its time by right fails, too" "not checked for want of time: memcheck-steps" check correct
+LIMIT=8 fails 1 "what has its time by right is" "not checked for want of time: memcheck-steps" check correct
 rm "$scratch/toolkit/bin/compute-sanitizer"
 succeeds "a machine without it is told, and fails nothing" ",not installed here" check correct
 LIMIT=0 fails 1 "a call has an end" "no time left" check speed

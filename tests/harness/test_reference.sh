@@ -83,6 +83,10 @@ faulty "two runs of a cell and seed" "machine/good: superseded runs: 1 of 3 line
 good && printf 'benchmark,value\na,1\n' >results/reference/machine/bench/bench.csv
 faulty "a benchmark without a date" "machine/bench: undated: 1 of 1 lines of bench.csv"
 faulty "and of no commit" "machine/bench: no commit: 1 of 1 lines of bench.csv"
+good && mkdir results/reference/machine/gpu-speed && printf 'part,code_version,dirty,date\nsteps,unknown,unknown,\n' \
+    >results/reference/machine/gpu-speed/summary.csv
+faulty "what a card did, of no commit" "machine/gpu-speed: no commit: 1 of 1 lines of summary.csv"
+faulty "and of no date" "machine/gpu-speed: undated: 1 of 1 lines of summary.csv"
 good && printf 'benchmark,code_version,date\nb,,2026-11-22,1\n' >results/reference/machine/bench/bench.csv
 faulty "a torn file" "bench.csv:2: 4 fields, but the header has 3"
 
