@@ -44,6 +44,14 @@ local function differences(gpu, cpu)
 end
 
 local rows, good = {}, true
+
+-- After each precision: what ends the call keeps what was compared before it.
+local function write()
+  csv.write(folder .. "/losses.csv", { "model", "optimizer", "precision", "steps", "first", "last",
+    "last_cpu", "first_difference", "first_bound", "largest_difference", "bound", "verdict" }, rows)
+end
+
+core.make_folder(folder)
 for _, model in ipairs(models) do
   local cpu = losses(model, "cpu", "f32")
   for _, precision in ipairs { "f32", "tf32", "bf16" } do
@@ -55,11 +63,9 @@ for _, model in ipairs(models) do
       steps = steps, first = gpu[1], last = gpu[#gpu], last_cpu = cpu[#cpu], first_difference = first,
       largest_difference = all, bound = bound, first_bound = first_bound[precision],
       verdict = holds and "holds" or "fails" }
+    write()
     print(("%-16s %-5s last loss %.5f, on the processor %.5f, largest difference %.2g, of the first %d steps %.2g: %s")
       :format(model[1], precision, gpu[#gpu], cpu[#cpu], all, first_steps, first, holds and "holds" or "fails"))
   end
 end
-core.make_folder(folder)
-csv.write(folder .. "/losses.csv", { "model", "optimizer", "precision", "steps", "first", "last",
-  "last_cpu", "first_difference", "first_bound", "largest_difference", "bound", "verdict" }, rows)
 return good and 0 or 1

@@ -44,6 +44,14 @@ end
 
 local rates, rows, good = baseline.rates(folder), {}, true
 
+-- After each side of each setting: what ends the call keeps what was measured before it.
+local function write()
+  local suffix = wanted ~= "" and "-" .. wanted or ""
+  csv.write(folder .. "/peers" .. suffix .. ".csv", { "model", "precision", "batch",
+    "segment", "steps", "implementation", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
+    "following_step_ms", "peak_memory_bytes", "loss_bits", "flops", "share_of_bf16" }, rows)
+end
+
 local function add(setting, implementation, values, flops)
   local row = { model = setting.model, precision = setting.precision, batch = setting.batch,
     segment = baseline.segment(setting), steps = steps, implementation = implementation,
@@ -51,6 +59,7 @@ local function add(setting, implementation, values, flops)
   row.share_of_bf16 = rates.bf16 and row.flops / rates.bf16
   for name, value in pairs(values) do row[name] = row[name] or value end
   rows[#rows + 1] = row
+  write()
   print(("%-16s %-16s %9.2f ms in a row, %.2f alone (%.2f to %.2f)  %7.2f GB  mean loss %.5f bits%s"):format(
     row.model, implementation, row.following_step_ms, row.step_time_ms, row.step_time_q1_ms, row.step_time_q3_ms,
     row.peak_memory_bytes / 1e9, row.loss_bits,
@@ -70,12 +79,8 @@ local function compare(setting)
     and math.abs(own.loss_bits / other.loss_bits - 1) < 0.01
 end
 
+core.make_folder(folder)
 for _, setting in ipairs(settings) do
   if setting.model:find(wanted, 1, true) == 1 then compare(setting) end
 end
-core.make_folder(folder)
-local suffix = wanted ~= "" and "-" .. wanted or ""
-csv.write(folder .. "/peers" .. suffix .. ".csv", { "model", "precision", "batch",
-  "segment", "steps", "implementation", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
-  "following_step_ms", "peak_memory_bytes", "loss_bits", "flops", "share_of_bf16" }, rows)
 return good and 0 or 1

@@ -40,6 +40,16 @@ if os.getenv "LH_GRAPHS" == "0" then
 elseif os.getenv "LH_EPILOGUES" == "0" then
   settings, execution = { settings[1], settings[#settings] }, "passes"
 end
+
+-- After each setting: what ends the call keeps what was measured before it.
+local function write()
+  local file = execution == "graph" and "/speed.csv" or ("/speed-%s.csv"):format(execution)
+  csv.write(folder .. file, { "model", "precision", "batch", "dropout", "segment", "execution",
+    "expected_ms", "expected_on", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
+    "following_step_ms", "graphs_after_warmup", "peak_memory_bytes", "flops", "share_of_bf16" }, rows)
+end
+
+core.make_folder(folder)
 for _, setting in ipairs(settings) do
   local good, time, following, info = pcall(measure, setting)
   local name = setting.model
@@ -54,6 +64,7 @@ for _, setting in ipairs(settings) do
       following_step_ms = following, graphs_after_warmup = time.graphs_after_warmup,
       peak_memory_bytes = baseline.memory(time), flops = reached,
       share_of_bf16 = rates.bf16 and reached / rates.bf16 or "" }
+    write()
     print(("%-16s %-5s batch %d, dropout %g, %s: %.2f ms alone, %.2f ms in a row, %.2f expected, "
       .. "%.1f TFLOP/s%s"):format(name, setting.precision, setting.batch, setting.dropout or 0,
       execution, time.median_ms, following, expected, reached / 1e12,
@@ -66,9 +77,4 @@ for _, setting in ipairs(settings) do
     print(("%-16s %-5s batch %d: %s"):format(name, setting.precision, setting.batch, time))
   end
 end
-core.make_folder(folder)
-local file = execution == "graph" and "/speed.csv" or ("/speed-%s.csv"):format(execution)
-csv.write(folder .. file, { "model", "precision", "batch", "dropout", "segment", "execution",
-  "expected_ms", "expected_on", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
-  "following_step_ms", "graphs_after_warmup", "peak_memory_bytes", "flops", "share_of_bf16" }, rows)
 return #rows == #settings and remade == 0 and 0 or 1

@@ -125,7 +125,8 @@ t.test("passes in place of epilogues are timed with and without biases", functio
 end)
 
 -- Ours takes 20 ms where it is waited for and `ours` in a row; theirs 15 and 10.
-local function peers(ours, name)
+local function peers(ours, name, counting)
+  local opened = sessions(loss, ours / 1000)
   local version, train = peer.version, peer.train
   local asked
   peer.version = function() return "9.9" end
@@ -134,7 +135,7 @@ local function peers(ours, name)
     return { step_time_ms = 15, step_time_q1_ms = 15, step_time_q3_ms = 15, following_step_ms = 10,
       peak_memory_bytes = 1e9, loss_bits = 2, torch = "9.9" }
   end
-  local code = run("peers.lua", name or "slide", sessions(loss, ours / 1000), times(20, 0))
+  local code = run("peers.lua", name or "slide", counting and counting(opened) or opened, times(20, 0))
   peer.version, peer.train = version, train
   return code, asked
 end
@@ -156,6 +157,30 @@ t.test("GPT-2 has a peer of its own", function()
   t.equal(code, 0)
   t.equal(asked, "gpt2_steps.py: 46 steps, --warmup 5 --following 20 --precision bf16 --device cuda")
   t.equal(csv.read(folder .. "/peers-gpt2.csv")[1].segment, "1024")
+end)
+
+-- How many rows the file has whenever a session opens, each of which a call's end could cut; what was
+-- left by the test before is removed.
+local function rows_at_sessions(file, run_it)
+  local counts = {}
+  os.remove(folder .. file)
+  run_it(function(open)
+    return function(spec)
+      counts[#counts + 1] = core.exists(folder .. file) and #csv.read(folder .. file) or 0
+      return open(spec)
+    end
+  end)
+  return table.concat(counts, " ")
+end
+
+t.test("what was measured is in the file before the next is", function()
+  t.equal(rows_at_sessions("/speed.csv", function(counting)
+    run("speed.lua", "tiny", counting(sessions(loss)), times(7, 0))
+  end), "0 1 2 3 4 5 6")
+  t.equal(rows_at_sessions("/losses.csv", function(counting)
+    run("losses.lua", 12, counting(sessions(loss)))
+  end), "0 0 1 2 3 3 4 5 6 6 7 8")
+  t.equal(rows_at_sessions("/peers-slide.csv", function(counting) peers(9, "slide", counting) end), "0 1")
 end)
 
 for _, name in ipairs { "losses", "speed", "speed-eager", "speed-passes", "peers-slide", "peers-gpt2" } do
