@@ -8,6 +8,7 @@
 --   value, spread, seeds   mean over seeds of the mean over the column's data sets; nil where a data
 --                          set lacks it, and then `status` says why
 --   why                    seeds did not end well ("seed 3 diverged"), nil where all did
+--   absent                 where neither a value nor a status says it: "not run", "a value in 1 of 3 seeds"
 --   best, tie              of the column, or not told from it by the seeds that both have
 --   step_time_ms, busy     mean over the data sets, nil where one lacks it; of a busy machine
 --   peak_memory_bytes      the most over the data sets
@@ -73,6 +74,18 @@ local function status_of(column, label)
   return ("done on %d of %d data sets"):format(done, count)
 end
 
+-- Why a row has neither a value nor a status: no run, or a metric that not every seed has, as a context where nothing
+-- is gained.
+local function absent_of(column, label)
+  local with_value, seeds = 0, 0
+  for _, dataset in ipairs(column.datasets) do
+    local group = column.results:group(label, dataset)
+    local values = group and column.results:values(label, column.metric, dataset) or {}
+    with_value, seeds = with_value + #lists.keys(values), seeds + (group and #group.done or 0)
+  end
+  return seeds == 0 and "not run" or ("a value in %d of %d seeds"):format(with_value, seeds)
+end
+
 -- Why seeds did not end well, on whatever data set; nil where all did.
 local function why_of(column, label)
   local reasons = {}
@@ -100,7 +113,10 @@ local function cell_of(column, label)
   local values = sorted(by_seed)
   local cell = { by_seed = by_seed, seeds = #values, status = status_of(column, label),
     why = why_of(column, label) }
-  if #values == 0 then return cell end
+  if #values == 0 then
+    cell.absent = cell.status == "" and absent_of(column, label) or nil
+    return cell
+  end
   cell.value, cell.spread = statistics.of(values)
   cell.constant = column.results:learns_nothing(label, column.datasets[1]) and cell.value or nil
   cell.step_time_ms, cell.busy = cost_of(column, label, "step_time_ms")
@@ -259,6 +275,64 @@ function comparison.by_dataset(made)
     end
   end
   return fill(columns, made)
+end
+
+--- The rows that were run in one experiment alone, where there are several: { { title =, labels of rows } ... }.
+function comparison.alone(made)
+  local by_title, list = {}, {}
+  for _, row in ipairs(made.rows) do
+    local titles = lists.set()
+    for c, column in ipairs(made.columns) do
+      if row.cells[c].absent ~= "not run" then titles:add(column.title) end
+    end
+    local title = titles.list[1]
+    if #titles.list == 1 then
+      if not by_title[title] then
+        by_title[title] = { title = title }
+        list[#list + 1] = by_title[title]
+      end
+      table.insert(by_title[title], row.label)
+    end
+  end
+  local has_several = made.columns[1].experiment ~= made.columns[#made.columns].experiment
+  return has_several and list or {}
+end
+
+-- What most rows of a data set have, to two digits.
+local function usual(values)
+  table.sort(values)
+  return tonumber(("%.2g"):format(values[#values // 2 + 1]))
+end
+
+-- The different values of a list, the greatest first; what is within a twentieth of another is as large.
+local function distinct(values)
+  local list = {}
+  table.sort(values, function(a, b) return a > b end)
+  for _, value in ipairs(values) do
+    if #list == 0 or value < 0.95 * list[#list] then list[#list + 1] = value end
+  end
+  return list
+end
+
+--- How large what an experiment compares is: { parameters = those that most rows have, steps = the most of a data
+--- set }, lists of what data sets differ in, the greatest first. What is evaluated alone has no steps.
+function comparison.sizes(made, experiment)
+  local parameters, steps, seen = {}, {}, {}
+  for _, column in ipairs(made.columns) do
+    for _, dataset in ipairs(column.experiment == experiment and column.datasets or {}) do
+      local counts, most = {}, 0
+      for _, row in ipairs(seen[dataset] and {} or made.rows) do
+        local group = column.results:group(row.label, dataset)
+        for _, run in ipairs(group and group.done or {}) do
+          counts[#counts + 1], most = csv.number(run.parameters), math.max(most, csv.number(run.step) or 0)
+        end
+      end
+      seen[dataset] = true
+      if #counts > 0 then parameters[#parameters + 1] = usual(counts) end
+      if most > 0 then steps[#steps + 1] = most end
+    end
+  end
+  return { parameters = distinct(parameters), steps = distinct(steps) }
 end
 
 --- The finished runs behind it.

@@ -2,6 +2,7 @@
 -- and, shorter, for README.md.
 local best = require "longhaul.report.best"
 local comparison = require "longhaul.report.comparison"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local page = require "longhaul.report.page"
 local statistics = require "longhaul.report.statistics"
@@ -64,6 +65,13 @@ local function any(made, name)
   return false
 end
 
+-- "3 seeds", or "1 to 3 seeds".
+local function seeds_text(made)
+  local least, most = seeds_of(made)
+  return ("%s seed%s"):format(least == most and tostring(most) or ("%d to %d"):format(least, most),
+    most == 1 and "" or "s")
+end
+
 local function rounds_note(made)
   local list = {}
   for _, column in ipairs(made.columns) do
@@ -73,19 +81,8 @@ local function rounds_note(made)
     table.concat(list, "; ")) or nil
 end
 
---- Sentences for below the table: scale, seeds, what the marks mean, data and machine, what has not
---- been run.
-function comparison_markup.notes(made)
-  local least, most = seeds_of(made)
-  local notes = { ("Scale %s on %s, %s seed%s%s; beside each quality the time of a training step."):format(
-    made.scale, made.device, least == most and tostring(most) or ("%d to %d"):format(least, most),
-    most == 1 and "" or "s", most > 1 and ", mean ± standard deviation" or "") }
-  notes[2] = "Bold: the best mean."
-  if most >= statistics.fewest_seeds then
-    notes[#notes + 1] = ("≈: %s."):format(best.meaning)
-  end
-  if least < statistics.fewest_seeds then notes[#notes + 1] = statistics.too_few end
-  notes[#notes + 1] = provenance.sentence(comparison.runs(made))
+-- What is amiss with times, and what has not been run.
+local function add_gaps(notes, made)
   notes[#notes + 1] = rounds_note(made)
   if any(made, "busy") then notes[#notes + 1] = "~: timed while others used the machine." end
   local lacking = comparison.lacking(made)
@@ -96,37 +93,108 @@ function comparison_markup.notes(made)
   return notes
 end
 
+--- Sentences for below the table: scale, seeds, what the marks mean, data and machine, what has not
+--- been run.
+function comparison_markup.notes(made)
+  local least, most = seeds_of(made)
+  local notes = { ("Scale %s on %s, %s%s; beside each quality the time of a training step."):format(
+    made.scale, made.device, seeds_text(made), most > 1 and ", mean ± standard deviation" or "") }
+  notes[2] = "Bold: the best mean."
+  if most >= statistics.fewest_seeds then
+    notes[#notes + 1] = ("≈: %s."):format(best.meaning)
+  end
+  if least < statistics.fewest_seeds then notes[#notes + 1] = statistics.too_few end
+  notes[#notes + 1] = provenance.sentence(comparison.runs(made))
+  return add_gaps(notes, made)
+end
+
+--- One paragraph for above the table: how much was compared, at which scale, with what data, on what machine, of
+--- what commits.
+function comparison_markup.lead(made)
+  local titles = {}
+  for _, column in ipairs(made.columns) do titles[column.title] = true end
+  local kinds = #lists.keys(titles)
+  return ("Compared are %d row%s on %d kind%s of task, at scale %s on %s with %s. %s"):format(#made.rows,
+    #made.rows == 1 and "" or "s", kinds, kinds == 1 and "" or "s", made.scale, made.device, seeds_text(made),
+    provenance.sentence(comparison.runs(made)) or "")
+end
+
+-- Who takes part in one kind of task alone, by which most of a row says "not run".
+local function alone_text(made)
+  local texts = {}
+  for i, alone in ipairs(comparison.alone(made)) do
+    texts[i] = ("in %s alone: %s"):format(alone.title, table.concat(alone, ", "))
+  end
+  return #texts > 0 and (" Some rows take part %s."):format(table.concat(texts, "; ")) or ""
+end
+
+--- Sentences for the reader of the page on what stands in the cells: means, marks, why one is empty, what is amiss.
+function comparison_markup.legend(made)
+  local least, most = seeds_of(made)
+  local list = { ("A number is the mean%s; bold is the best mean of a column."):format(
+    most > 1 and " ± the standard deviation over seeds" or "") }
+  if most >= statistics.fewest_seeds then list[#list + 1] = best.explained end
+  if least < statistics.fewest_seeds then list[#list + 1] = statistics.too_few end
+  if any(made, "absent") then
+    list[#list + 1] = "\"not run\": no run of the row on that task lies here; \"a value in 1 of 3 seeds\": a mean "
+      .. "takes one in each." .. alone_text(made)
+  end
+  return add_gaps(list, made)
+end
+
 --- What stands where nothing has been compared yet.
 comparison_markup.nothing = "Nothing has been compared yet: the scripts of experiments/compare/ do."
 
 -- ---- HTML ----
 
-local function heads_of(made)
+local function page_heading(column) return ("%s: %s"):format(column.title, column_title(column)) end
+
+-- What says nothing by which it could be sorted stands last.
+local function add_quality(fields, column, cell)
+  if cell.absent then
+    fields[#fields + 1] = { cell.absent, class = "group absent", value = "" }
+    return
+  end
+  local class = cell.best and "group best" or "group"
+  fields[#fields + 1] = { quality_text(column, cell), class = class, value = cell.value }
+end
+
+local function cost_heads(made)
   local top, below = { "" }, { "architecture" }
   for _, column in ipairs(made.columns) do
-    top[#top + 1] = { ("%s: %s"):format(column.title, column_title(column)), class = "group", span = 3 }
+    top[#top + 1] = { page_heading(column), class = "group", span = 3 }
     table.move({ { "quality", class = "group" }, { "ms a step", class = "cost" },
       { "MiB", class = "cost" } }, 1, 3, #below + 1, below)
   end
   return { top, below }
 end
 
-local function add_cells(fields, column, cell)
-  local class = cell.best and "group best" or cell.tie and "group tie" or "group"
-  fields[#fields + 1] = { quality_text(column, cell), class = class, value = cell.value }
+local function add_with_costs(fields, column, cell)
+  add_quality(fields, column, cell)
   fields[#fields + 1] = { time_text(cell), class = "cost", value = cell.step_time_ms }
   fields[#fields + 1] = { metrics.text("peak_memory_bytes", cell.peak_memory_bytes), class = "cost",
     value = cell.peak_memory_bytes }
 end
 
---- A table, under a caption.
-function comparison_markup.html(made, caption)
+local function rows_by(made, add)
   local rows = {}
   for i, row in ipairs(made.rows) do
     rows[i] = { row.label }
-    for c, column in ipairs(made.columns) do add_cells(rows[i], column, row.cells[c]) end
+    for c, column in ipairs(made.columns) do add(rows[i], column, row.cells[c]) end
   end
-  return page.table { caption = caption, head = heads_of(made), rows = rows }
+  return rows
+end
+
+--- The qualities, under a caption: a column for each, so that a screen shows the most of them.
+function comparison_markup.html(made, caption)
+  local head = { "architecture" }
+  for _, column in ipairs(made.columns) do head[#head + 1] = { page_heading(column), class = "group" } end
+  return page.table { caption = caption, class = "matrix", head = { head }, rows = rows_by(made, add_quality) }
+end
+
+--- The same with what each costs.
+function comparison_markup.html_with_costs(made, caption)
+  return page.table { caption = caption, head = cost_heads(made), rows = rows_by(made, add_with_costs) }
 end
 
 -- ---- Markdown ----

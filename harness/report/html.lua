@@ -9,6 +9,7 @@ local csv = require "longhaul.run.csv"
 local markup = require "longhaul.report.markup"
 local page = require "longhaul.report.page"
 local provenance = require "longhaul.report.provenance"
+local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local summary = require "longhaul.report.summary"
 local tables = require "longhaul.report.table"
@@ -90,25 +91,45 @@ local function pareto_charts(experiments)
   return parts
 end
 
-local function matrix(made, is_first)
-  local title = ("Every architecture on every task, scale %s on %s"):format(made.scale, made.device)
-  local parts = { comparison_markup.html(made, title) }
-  for _, text in ipairs(comparison_markup.notes(made)) do parts[#parts + 1] = note(text) end
-  parts[#parts + 1] = ("<details><summary>By data set</summary>\n%s</details>"):format(
-    comparison_markup.html(comparison.by_dataset(made), title .. ", by data set"))
-  if is_first then return table.concat(parts, "\n") end
-  return ("<details><summary>Scale %s on %s</summary>\n%s</details>"):format(escape(made.scale),
-    escape(made.device), table.concat(parts, "\n"))
+local function folded(summary_text, content)
+  return ("<details><summary>%s</summary>\n%s</details>"):format(escape(summary_text), content)
 end
 
--- What was compared, and who took part.
+local function matrix(made, is_first)
+  local title = ("Every architecture on every task, scale %s on %s"):format(made.scale, made.device)
+  local parts = { ("<p>%s</p>"):format(escape(comparison_markup.lead(made))), comparison_markup.html(made, title) }
+  for _, text in ipairs(comparison_markup.legend(made)) do parts[#parts + 1] = note(text) end
+  parts[#parts + 1] = folded("With the time of a training step and the memory",
+    comparison_markup.html_with_costs(made, title .. ", with costs"))
+  parts[#parts + 1] = folded("By data set",
+    comparison_markup.html(comparison.by_dataset(made), title .. ", by data set"))
+  if is_first then return table.concat(parts, "\n") end
+  return folded(("Scale %s on %s"):format(made.scale, made.device), table.concat(parts, "\n"))
+end
+
+-- "100K and 50K".
+local function amounts(list)
+  local texts = {}
+  for i, value in ipairs(list) do texts[i] = quantity.amount(value) end
+  return table.concat(texts, " and ")
+end
+
+-- " (about 100K parameters; 400 steps)" of an experiment, as far as its runs say.
+local function size_text(made, experiment)
+  local sizes, texts = comparison.sizes(made, experiment), {}
+  if #sizes.parameters > 0 then texts[1] = ("about %s parameters"):format(amounts(sizes.parameters)) end
+  if #sizes.steps > 0 then texts[#texts + 1] = ("%s steps"):format(table.concat(sizes.steps, " and ")) end
+  return #texts > 0 and (" (%s)"):format(table.concat(texts, "; ")) or ""
+end
+
+-- What was compared, how large, and who took part.
 local function questions(made)
   local lines, lacking = {}, {}
   for _, entry in ipairs(comparison.lacking(made)) do lacking[entry[1]] = true end
   for i, entry in ipairs(comparison.experiments) do
     lines[i] = ("<li>%s: %s%s</li>"):format(lacking[entry[1]] and escape(entry[2])
       or ('<a href="#%s">%s</a>'):format(entry[1], escape(entry[2])), escape(entry[3]),
-      lacking[entry[1]] and " (not run yet)" or "")
+      lacking[entry[1]] and " (not run yet)" or escape(size_text(made, entry[1])))
   end
   return "<ul>" .. table.concat(lines, "\n") .. "</ul>"
 end
@@ -119,9 +140,9 @@ local function comparison_section(all, experiments)
   if not all[1] then
     return parts[1] .. "\n" .. note(comparison_markup.nothing) .. "\n" .. questions()
   end
-  parts[2] = ("<p>%d rows: architectures with the same number of parameters, the same tokens a step and "
+  parts[2] = "<p>Rows are architectures with the same number of parameters, the same tokens a step and "
     .. "a learning rate that each chose by the same trials; among forecasts also linear maps and the last "
-    .. "season, which have hardly any parameters. What is asked:</p>"):format(#all[1].rows)
+    .. "season, which have hardly any parameters. What is asked:</p>"
   parts[3] = questions(all[1])
   for i, made in ipairs(all) do parts[#parts + 1] = matrix(made, i == 1) end
   local charts = pareto_charts(experiments)

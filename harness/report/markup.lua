@@ -82,7 +82,7 @@ local function add_cells(cells, column, cell)
   local texts = parts_of(column, cell, function(text) return text end)
   local numbers = { paper = cell.published, here = cell.measured, diff = cell.deviation }
   for i, part in ipairs(tables.parts(column)) do
-    local mark = part == "here" and (cell.best and " best" or cell.tie and " tie") or ""
+    local mark = part == "here" and cell.best and " best" or ""
     cells[#cells + 1] = { texts[part], class = (i == 1 and "group " or "") .. part .. mark,
       value = numbers[part] }
   end

@@ -24,12 +24,14 @@ h2{font-size:1.3rem;margin-top:2.5rem;border-bottom:1px solid var(--line)}
 caption{text-align:left;color:var(--quiet);padding:.25rem 0;max-width:70rem}
 th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap;font-weight:400}
 thead th{font-weight:600}th:first-child,td:first-child,.text td,.text th{text-align:left}
-tbody th{position:sticky;left:0;background:var(--paper)}
+tbody th,thead tr>:first-child{position:sticky;left:0;z-index:1;background:var(--paper)}
 .text tbody>*>*{vertical-align:top}.text td{white-space:normal;min-width:5rem}.text td.long{min-width:18rem}
 thead tr:last-child th{border-bottom:2px solid var(--ink)}
 tbody tr:nth-child(even)>*{background:var(--shade)}
-.group{border-left:1px solid var(--line)}.paper,.diff,.cost{color:var(--quiet)}
-.best{font-weight:700}.tie{font-weight:600}
+.group{border-left:1px solid var(--line)}.paper,.diff,.cost,.absent{color:var(--quiet)}
+.matrix{font-size:.86rem}.matrix th,.matrix td{padding:.25rem .4rem}
+.matrix thead th{white-space:normal;vertical-align:bottom;overflow-wrap:normal}
+.matrix .absent{white-space:normal;min-width:5rem}.best{font-weight:700}
 .holds{color:var(--good);font-weight:600}.fails{color:var(--bad);font-weight:600}
 .undecided,.untested{color:var(--open);font-weight:600}.in-direction{color:var(--near);font-weight:600}
 .note,figcaption{color:var(--quiet);font-size:.9rem}figure{margin:1rem 0}
@@ -41,15 +43,15 @@ thead button{font:inherit;font-weight:600;color:inherit;background:none;border:0
 cursor:pointer;text-align:inherit;white-space:inherit}
 [aria-sort=ascending] button::after{content:" \25B2"}
 [aria-sort=descending] button::after{content:" \25BC"}
-.filter{display:block;font-size:.9rem;color:var(--quiet)}.filter input{font:inherit;max-width:100%;
-color:inherit;background:var(--paper);border:1px solid var(--quiet);padding:.1rem .4rem}
+.filter,.more{display:block;font-size:.9rem;color:var(--quiet)}.more[hidden]{display:none}
+.filter input{font:inherit;max-width:100%;color:inherit;background:var(--paper);border:1px solid var(--quiet);padding:.1rem .4rem}
 body>nav{padding-bottom:.75rem;border-bottom:1px solid var(--line);font-size:.9rem}
 body>nav a{margin-left:.75rem}main>p,main>ul{max-width:58rem}[aria-current]{color:inherit;font-weight:600;
 text-decoration:none}
 @media (max-width:40rem){body{margin:1rem auto}tbody th{max-width:9rem;white-space:normal}}
-@media print{body{max-width:none;margin:0;font-size:10pt}nav,.filter{display:none}
+@media print{body{max-width:none;margin:0;font-size:10pt}nav,.filter,.more{display:none}
 .scroll{overflow:visible}table{font-size:6.5pt}th,td{padding:.1rem .25rem;white-space:normal}
-tbody th{position:static}figure,tr{break-inside:avoid}img.chart{filter:none}}
+tbody th,thead tr>:first-child{position:static}figure,tr{break-inside:avoid}img.chart{filter:none}}
 ]]
 
 -- Without it the tables stand there all the same. A click on a column's head sorts by what its
@@ -82,17 +84,26 @@ const filterable = (table, body) => {
   const label = document.createElement("label"), input = document.createElement("input");
   label.className = "filter";
   input.type = "search";
-  label.append("Only rows with ", input);
+  label.append("Only rows with ", input, " (a click on a column's head sorts)");
   table.parentElement.before(label);
   input.addEventListener("input", () => {
     const wanted = input.value.toLowerCase();
     for (const row of body.rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
   });
 };
+// What is wider than its place says so, since a scroll bar may be hidden until one scrolls.
+const scrollable = (region) => {
+  const more = document.createElement("span");
+  more.className = "more";
+  more.textContent = "More columns to the right: scroll the table sideways \u2192";
+  region.before(more);
+  new ResizeObserver(() => { more.hidden = region.scrollWidth <= region.clientWidth; }).observe(region);
+};
 for (const table of document.querySelectorAll("table.data")) {
   const body = table.tBodies[0], heads = [...[...table.tHead.rows].at(-1).cells];
   if (body.rows.length > 1) heads.forEach((_, at) => sortable(body, heads, at));
   if (body.rows.length > 7) filterable(table, body);
+  scrollable(table.parentElement);
 }
 addEventListener("beforeprint", () => {
   for (const part of document.querySelectorAll("details")) part.open = true;

@@ -53,7 +53,7 @@ for _, label in ipairs { "A", "B", "C", "D", "E" } do
   for _, dataset in ipairs { "one", "two" } do
     for seed, value in ipairs(bits[label][dataset] or {}) do
       runs.put(folder, language, { label = label, dataset = dataset, seed = seed, bits_per_byte = value,
-        perplexity = 2 ^ value, parameters = 1000, peak_memory_bytes = seed * 2 ^ 20,
+        perplexity = 2 ^ value, parameters = 1000, step = 5, peak_memory_bytes = seed * 2 ^ 20,
         machine = "a machine", data = "some data" })
     end
   end
@@ -221,6 +221,47 @@ t.test("as Markdown: marks, costs, what stands for it and what is not run", func
   t.equal(comparison_markup.markdown(nil), comparison_markup.nothing .. "\n")
 end)
 
+t.test("above the page's table stands what was compared, how large, on what machine, with what data", function()
+  local lead = comparison_markup.lead(made)
+  t.contains(lead, "Compared are 6 rows on 2 kinds of task, at scale small on cpu with 3 seeds. Data: some data")
+  t.contains(lead, "Measured on a machine")
+  local sizes = comparison.sizes(made, "compare-language")
+  t.equal(#sizes.parameters, 1)
+  t.equal(sizes.parameters[1], 1000)
+  t.equal(table.concat(sizes.steps, " "), "5")
+  local path = folder .. "/report.html"
+  local text = core.read_file(require("longhaul.report.html").write(folder, path))
+  t.contains(text, "and sub-words (about 1K parameters; 5 steps)")
+  t.contains(text, "comes twice (about 1K parameters)</li>")
+  local lead_at, table_at = text:find("Compared are 6 rows", 1, true), text:find('class="data matrix"', 1, true)
+  t.check(lead_at < table_at, "above the table")
+  os.remove(path)
+end)
+
+t.test("the page says why a cell is empty, and sorts it last", function()
+  local cells = cells_of(made, "accuracy")
+  t.equal(cells.E.absent, "not run")
+  t.equal(cells.D.absent, nil)
+  local text = comparison_markup.html(made, "all")
+  t.contains(text, '<td class="group absent" data-value="">not run</td>')
+  t.contains(text, '<td class="group">diverged</td>')
+  local legend = table.concat(comparison_markup.legend(made), "\n")
+  t.contains(legend, "Some rows take part in language alone: E; in copying alone: F.")
+end)
+
+t.test("the page explains a tie without the name of a test first", function()
+  local legend = table.concat(comparison_markup.legend(made), "\n")
+  t.contains(legend, "compared seed by seed")
+  t.contains(legend, "So a row with a worse mean can tie")
+  local text = comparison_markup.html(made, "all")
+  t.contains(text, '<td class="group" data-value="2.5166666666667">≈ 2.517 ±1.002</td>')
+end)
+
+t.test("costs stand in a table of their own", function()
+  t.check(not comparison_markup.html(made, "all"):find("ms a step", 1, true), "not beside each quality")
+  t.contains(comparison_markup.html_with_costs(made, "all"), '<td class="cost" data-value="100.0">100</td>')
+end)
+
 t.test("the heading tells data that the embedded generator made", function()
   local at = folder .. "/generated"
   local function heading(...)
@@ -261,6 +302,7 @@ t.test("of a metric without a better end nothing is best, and all seeds have to 
   t.check(not cells.A.best and not cells.A.tie, "far is not better than near")
   t.equal(cells.B.value, nil)
   t.equal(cells.B.status, "")
+  t.equal(cells.B.absent, "a value in 1 of 3 seeds")
   t.check(not comparison_markup.short(comparison.read(folder)[1]):find("context", 1, true), "short: what has a best")
   core.remove_file(folder .. "/compare-context/runs.csv")
 end)

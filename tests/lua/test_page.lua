@@ -206,8 +206,8 @@ end)
 -- What a browser makes of a page, its script run; skipped where there is none.
 local function in_browser(text)
   core.write_file(folder .. "/try.html", text)
-  local pipe = io.popen(("chromium --headless --no-sandbox --disable-gpu --dump-dom 'file://%s/try.html' "
-    .. "2>/dev/null"):format(folder))
+  local pipe = io.popen(("chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=2000 --dump-dom "
+    .. "'file://%s/try.html' 2>/dev/null"):format(folder))
   local made = pipe:read "a"
   pipe:close()
   if made == "" then t.skip "there is no chromium" end
@@ -234,6 +234,25 @@ t.test("a browser sorts by numbers, what says nothing last, and filters", functi
   }</script>]]
   local text = in_browser((parts.whole("try", made):gsub("</body>", click .. "%0")))
   t.contains(text, "r4,r6,r7,r8,r2,r1,r5,r3;r5,r1,r2,r8,r7,r6,r4,r3;1")
+end)
+
+t.test("what is wider than its place says that it scrolls, and that heads sort; the row's name stays", function()
+  local head, row, rows = { "row" }, {}, {}
+  for i = 2, 40 do head[i], row[i] = "number", "1234567" end
+  for i = 1, 8 do rows[i] = { "r" .. i, table.unpack(row, 2) } end
+  local wide = parts.table { caption = "wide", head = { head }, rows = rows }
+  local narrow = parts.table { caption = "narrow", head = { { "row" } }, rows = { { "a" }, { "b" } } }
+  local look = [[<script>requestAnimationFrame(() => setTimeout(() => {
+    const [first, second] = document.querySelectorAll(".more"), region = document.querySelector(".scroll");
+    region.scrollLeft = 500;
+    const left = (cell) => Math.round(cell.getBoundingClientRect().left - region.getBoundingClientRect().left);
+    const table = region.querySelector("table");
+    document.body.append([first.hidden, second.hidden, left(table.tHead.rows[0].cells[0]),
+      left(table.tBodies[0].rows[0].cells[0])].join());
+  }))</script>]]
+  local text = in_browser((parts.whole("try", wide .. narrow):gsub("</body>", look .. "%0")))
+  t.contains(text, "false,true,0,0")
+  t.contains(text, "a click on a column's head sorts")
 end)
 
 os.execute("rm -r '" .. folder .. "'")
