@@ -13,6 +13,7 @@ local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local summary = require "longhaul.report.summary"
 local tables = require "longhaul.report.table"
+local titles = require "longhaul.report.titles"
 
 local html = {}
 
@@ -24,6 +25,10 @@ local elsewhere = { claims = true, published = true, reference = true, figures =
 -- Files of a folder that are shown otherwise, or are too long to be.
 local not_shown = { ["runs.csv"] = true, ["timings.csv"] = true, ["curves.csv"] = true,
   ["probes.csv"] = true }
+
+local function folded(summary_text, content)
+  return ("<details><summary>%s</summary>\n%s</details>"):format(escape(summary_text), content)
+end
 
 local function note(text) return ('<p class="note">%s</p>'):format(escape(text)) end
 
@@ -58,18 +63,21 @@ local function experiments_in(folder)
   return list
 end
 
--- What a chart is called in the file that gnuplot drew it from; beside a bare drawing its name.
-local function title_of(chart, experiment)
+-- What a chart is called in the file that gnuplot drew it from; beside a bare drawing what its name tells.
+local function title_of(chart, experiment, runs)
   local drawn = chart:gsub("%.%w+$", ".gp")
   local title = core.exists(drawn) and core.read_file(drawn):match '\nchart_title = "([^\n]*)"\n'
-  return title and title:gsub("\\(%d%d%d)", function(octal) return string.char(tonumber(octal, 8)) end)
-    or ("%s: %s"):format(experiment, chart:match "([^/]+)%.%w+$")
+  if title then
+    return (title:gsub("\\(%d%d%d)", function(octal) return string.char(tonumber(octal, 8)) end))
+  end
+  local datasets = csv.texts(csv.distinct(runs or {}, { "dataset" }), "dataset")
+  return titles.chart(experiment, chart:match "([^/]+)%.%w+$", datasets)
 end
 
-local function charts_section(charts, experiment)
+local function charts_section(charts, made)
   if #charts == 0 then return "" end
   local parts = {}
-  for i, chart in ipairs(charts) do parts[i] = page.chart(chart, title_of(chart, experiment)) end
+  for i, chart in ipairs(charts) do parts[i] = page.chart(chart, title_of(chart, made.name, made.runs)) end
   return '<div class="charts">' .. table.concat(parts, "\n") .. "</div>"
 end
 
@@ -86,13 +94,9 @@ local function pareto_charts(experiments)
       if is_pareto(chart) then charts[#charts + 1] = chart end
     end
     made.pareto_above = #charts > 0
-    parts[#parts + 1] = charts_section(charts, made.name)
+    parts[#parts + 1] = charts_section(charts, made)
   end
   return parts
-end
-
-local function folded(summary_text, content)
-  return ("<details><summary>%s</summary>\n%s</details>"):format(escape(summary_text), content)
 end
 
 local function matrix(made, is_first)
@@ -190,27 +194,36 @@ local function origin(name, runs)
     { "row", "dataset", "seed", "error" }, failures)
 end
 
+-- A table of more rows is opened by who wants it.
+local most_rows = 60
+
+local function folded_if_long(title, file, rows, text)
+  return rows > most_rows and folded(("%s, %d rows (%s)"):format(title, rows, file), text) or text
+end
+
 -- A CSV file: a table with published and measured values, or as it is.
 local function shown_table(experiment, path)
-  local title = ("%s, %s"):format(experiment, path:match "([^/]+)%.csv$")
+  local file = path:match "[^/]+$"
+  local title = titles.table(experiment, file:gsub("%.csv$", ""))
   local made = tables.read(path)
   if made then
     made.title = title
-    return markup.html(made, "h3")
+    return folded_if_long(title, file, #made.rows, markup.html(made, "h3"))
   end
   local records, columns = csv.read(path)
-  return ("<h3>%s</h3>\n%s"):format(escape(title), page.text_table(title, columns, records))
+  return folded_if_long(title, file, #records,
+    ("<h3>%s</h3>\n%s"):format(escape(title), page.text_table(title, columns, records)))
 end
 
 local function section(made)
-  local parts = { ('<h2 id="%s">%s</h2>'):format(escape(made.name), escape(made.name)),
+  local parts = { ('<h2 id="%s">%s</h2>'):format(escape(made.name), escape(titles.heading(made.name))),
     origin(made.name, made.runs) }
   for _, path in ipairs(made.tables) do parts[#parts + 1] = shown_table(made.name, path) end
   local charts = {}
   for _, chart in ipairs(made.charts) do
     if not (made.pareto_above and is_pareto(chart)) then charts[#charts + 1] = chart end
   end
-  parts[#parts + 1] = charts_section(charts, made.name)
+  parts[#parts + 1] = charts_section(charts, made)
   return table.concat(parts, "\n")
 end
 

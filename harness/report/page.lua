@@ -1,6 +1,7 @@
 -- What every HTML page here is made of: the frame with its style and script, tables that sort and
 -- filter, and drawings inside the file, so that a page is one file that needs nothing else.
 local core = require "longhaul.core"
+local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 
 local page = {}
@@ -26,6 +27,7 @@ th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap;font-weight:400}
 thead th{font-weight:600}th:first-child,td:first-child,.text td,.text th{text-align:left}
 tbody th,thead tr>:first-child{position:sticky;left:0;z-index:1;background:var(--paper)}
 .text tbody>*>*{vertical-align:top}.text td{white-space:normal;min-width:5rem}.text td.long{min-width:18rem}
+.text td.date{white-space:nowrap}.text td.short{min-width:0}
 thead tr:last-child th{border-bottom:2px solid var(--ink)}
 tbody tr:nth-child(even)>*{background:var(--shade)}
 .group{border-left:1px solid var(--line)}.paper,.diff,.cost,.absent{color:var(--quiet)}
@@ -44,7 +46,8 @@ cursor:pointer;text-align:inherit;white-space:inherit}
 [aria-sort=ascending] button::after{content:" \25B2"}
 [aria-sort=descending] button::after{content:" \25BC"}
 .filter,.more{display:block;font-size:.9rem;color:var(--quiet)}.more[hidden]{display:none}
-.filter input{font:inherit;max-width:100%;color:inherit;background:var(--paper);border:1px solid var(--quiet);padding:.1rem .4rem}
+.filter input{font:inherit;max-width:100%;color:inherit;background:var(--paper);
+border:1px solid var(--quiet);padding:.1rem .4rem}
 body>nav{padding-bottom:.75rem;border-bottom:1px solid var(--line);font-size:.9rem}
 body>nav a{margin-left:.75rem}main>p,main>ul{max-width:58rem}[aria-current]{color:inherit;font-weight:600;
 text-decoration:none}
@@ -167,13 +170,29 @@ function page.table(made)
   return table.concat(lines, "\n")
 end
 
--- Columns of prose have room; verdicts have colours.
+-- More decimals than a table shows.
+local long_fraction = "^-?%d+%.%d%d%d%d%d+$"
+
+-- A number as tables round it, and what it is sorted by: 2.7680451 is 2.768, 97089668042.1 97.1G.
+local function rounded(text)
+  if not text:find(long_fraction) then return text end
+  local value = tonumber(text)
+  return math.abs(value) >= 1e4 and quantity.amount(value) or ("%.4g"):format(value), text
+end
+
+local function class_of(name, text)
+  if name == "verdict" then return (text:gsub(" ", "-")) end
+  if text:find "^%d%d%d%d%-%d%d%-%d%d" then return "date" end
+  if #text > 40 then return "long" end
+  return #text < 8 and not text:find "[^%d.]" and "short" or nil
+end
+
+-- Columns of prose have room, and numbers no more than they need; days stay on their line; verdicts have colours.
 local function text_cells(columns, record)
   local cells = {}
   for i, name in ipairs(columns) do
-    local text = tostring(record[name] or "")
-    local class = name == "verdict" and text:gsub(" ", "-") or #text > 40 and "long" or nil
-    cells[i] = class and i > 1 and { text, class = class } or text
+    local text, value = rounded(tostring(record[name] or ""))
+    cells[i] = { text, class = i > 1 and class_of(name, text) or nil, value = value }
   end
   return cells
 end

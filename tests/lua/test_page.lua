@@ -10,6 +10,7 @@ local page = require "longhaul.report.html"
 local parts = require "longhaul.report.page"
 local results = require "longhaul.report.results"
 local tables = require "longhaul.report.table"
+local titles = require "longhaul.report.titles"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -136,12 +137,48 @@ t.test("folders without runs of their own appear; claims, published and drawn on
   core.write_file(folder .. "/figures/runs.csv", "row\n")
   core.make_folder(folder .. "/nothing")
   local text = page_of(folder)
-  t.contains(text, '<h2 id="brt-figure9">brt-figure9</h2>\n<p class="note">No runs of its own.</p>')
-  t.contains(text, 'src="data:image/svg+xml;base64,PHN2Zy8+" alt="brt-figure9: lines"')
-  t.contains(text, '<th scope="row">LSH</th><td>0.875</td>')
+  t.contains(text, '<h2 id="brt-figure9">brt-figure9: Block-Recurrent Transformers, Figure 9</h2>\n'
+    .. '<p class="note">No runs of its own.</p>')
+  t.contains(text, 'src="data:image/svg+xml;base64,PHN2Zy8+" alt="Block-Recurrent Transformers, Figure 9: a metric')
+  t.contains(text, '<th scope="row">LSH</th><td class="short">0.875</td>')
   t.equal(text:find('id="figures"', 1, true), nil)
   t.equal(text:find('id="nothing"', 1, true), nil)
   t.contains(text, "Folders without runs, tables or charts: nothing.")
+end)
+
+t.test("tables and drawings are called by what they show, not by their files", function()
+  local datasets = { "books", "wiki, sub-words" }
+  t.equal(titles.chart("compare-language", "pareto_step_time_ms-books", datasets),
+    "language, books: quality against step time")
+  t.equal(titles.chart("compare-context", "kept_books", datasets),
+    "context, books: bits of a token by how many tokens are kept before it")
+  t.equal(titles.chart("own", "my_figure", datasets), "own: my figure")
+  t.equal(titles.chart("own", "books", datasets), "own: books")
+  t.equal(titles.table("compare-language", "best_at.small-cuda"),
+    "language: the best after equal times and after equal FLOPs (scale small-cuda)")
+  t.equal(titles.table("rsa-table3a", "table"), "Encoding Recurrence into Transformers, Table 3a: results")
+  t.equal(titles.heading "compare-copy-trials-round1",
+    "compare-copy-trials-round1: trials that chose the settings of copying (round 1)")
+  t.equal(titles.heading "own", "own")
+end)
+
+t.test("numbers that no table rounded are rounded and sorted as they are; days stay on one line", function()
+  local text = parts.text_table("c", { "row", "loss", "rate", "seeds", "day", "code" }, {
+    { row = "a", loss = "2.7680451434301365", rate = "97089668042.136383", seeds = 3, day = "2026-11-22 to 2026-11-25",
+      code = "2282a44ec94f" } })
+  t.contains(text, '<td class="short" data-value="2.7680451434301365">2.768</td><td data-value="97089668042.136383">97.1G</td>'
+    .. '<td class="short">3</td><td class="date">2026-11-22 to 2026-11-25</td><td>2282a44ec94f</td>')
+end)
+
+t.test("a long table is folded under its title, a short one is not", function()
+  local records = {}
+  for i = 1, 61 do records[i] = { row = "r" .. i, exponent = i } end
+  csv.write(folder .. "/brt-table7/exponents.csv", { "row", "exponent" }, records)
+  local path = "<details><summary>Block-Recurrent Transformers, Table 7: exponents by which measures grow, 61 rows "
+  t.contains(page_of(folder), path .. "(exponents.csv)</summary>")
+  records[61] = nil
+  csv.write(folder .. "/brt-table7/exponents.csv", { "row", "exponent" }, records)
+  t.equal(page_of(folder):find("exponents.csv", 1, true), nil)
 end)
 
 t.test("what has runs alone, as trials, is in the list of runs and not among the sections' links", function()
@@ -151,7 +188,7 @@ t.test("what has runs alone, as trials, is in the list of runs and not among the
   local text = page_of(folder)
   local links = text:match '<nav aria%-label="sections">(.-)</nav>'
   t.check(links:find('href="#brt-table1"', 1, true) and not links:find("trials", 1, true))
-  t.contains(text, '<h2 id="brt-table1-trials">')
+  t.contains(text, '<h2 id="brt-table1-trials">brt-table1-trials: trials that chose the settings of Block-Rec')
   os.execute("rm -r '" .. folder .. "/brt-table1-trials'")
 end)
 
@@ -242,14 +279,16 @@ t.test("what is wider than its place says that it scrolls, and that heads sort; 
   for i = 1, 8 do rows[i] = { "r" .. i, table.unpack(row, 2) } end
   local wide = parts.table { caption = "wide", head = { head }, rows = rows }
   local narrow = parts.table { caption = "narrow", head = { { "row" } }, rows = { { "a" }, { "b" } } }
-  local look = [[<script>requestAnimationFrame(() => setTimeout(() => {
+  local look = [[<script>const watcher = setInterval(() => {
+    if (!document.querySelectorAll(".more")[1].hidden) return;
+    clearInterval(watcher);
     const [first, second] = document.querySelectorAll(".more"), region = document.querySelector(".scroll");
     region.scrollLeft = 500;
     const left = (cell) => Math.round(cell.getBoundingClientRect().left - region.getBoundingClientRect().left);
     const table = region.querySelector("table");
     document.body.append([first.hidden, second.hidden, left(table.tHead.rows[0].cells[0]),
       left(table.tBodies[0].rows[0].cells[0])].join());
-  }))</script>]]
+  }, 20)</script>]]
   local text = in_browser((parts.whole("try", wide .. narrow):gsub("</body>", look .. "%0")))
   t.contains(text, "false,true,0,0")
   t.contains(text, "a click on a column's head sorts")
