@@ -47,8 +47,8 @@ best.meaning = ("not told from it by paired t tests over seeds, two-sided, of al
 --- The same for who has not met such a test.
 best.explained = ("≈ is a tie with the best. Rows are compared seed by seed: one ties where its differences from the "
   .. "best at the same seeds scatter so much that chance may have made them. So a row with a worse mean can tie, whose "
-  .. "seeds lie far apart, and one with a better mean not, which is behind by about as much at every seed. (Paired t tests, "
-  .. "two-sided, of all rows of the column, at a false discovery rate of %.2f.)"):format(statistics.level)
+  .. "seeds lie far apart, and one with a better mean not, which is behind by about as much at every seed. (Paired "
+  .. "t tests, two-sided, of all rows of the column, at a false discovery rate of %.2f.)"):format(statistics.level)
 
 --- The text of a cell with the mark of a tie, where it is one.
 function best.text(cell, text) return cell.tie and "≈ " .. text or text end

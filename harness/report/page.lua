@@ -28,6 +28,7 @@ thead th{font-weight:600}th:first-child,td:first-child,.text td,.text th{text-al
 tbody th,thead tr>:first-child{position:sticky;left:0;z-index:1;background:var(--paper)}
 .text tbody>*>*{vertical-align:top}.text td{white-space:normal;min-width:5rem}.text td.long{min-width:18rem}
 .text td.date{white-space:nowrap}.text td.short{min-width:0}
+.text tbody th{white-space:normal;min-width:8rem}
 thead tr:last-child th{border-bottom:2px solid var(--ink)}
 tbody tr:nth-child(even)>*{background:var(--shade)}
 .group{border-left:1px solid var(--line)}.paper,.diff,.cost,.absent{color:var(--quiet)}

@@ -22,6 +22,9 @@ local function paper_title(paper)
   return papers[paper] and papers[paper].title
 end
 
+--- The title of a paper by its short name, which stays where the list does not know it.
+function titles.paper(paper) return paper_title(paper) or paper end
+
 -- "Block-Recurrent Transformers, Table 1" of "brt-table1".
 local function of_paper(name)
   local paper, part = name:match "^([%w_]+)-(.+)$"

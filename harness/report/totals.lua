@@ -93,7 +93,7 @@ function totals.key(record, scale, script)
   return table.concat({ totals.maker(record), record.claim, scale, record.device, script or "" }, "\n")
 end
 
---- One record for each claim and device, as of scale `called`: the one that says most, and of those
+--- One record for each claim and device, as of scale `called` (nil: its own): the one that says most, and of those
 --- that say as much the one of the scale that `scales` names first.
 function totals.best(records, scales, called)
   local rank, best, order = {}, {}, {}
@@ -109,7 +109,7 @@ function totals.best(records, scales, called)
   for i, key in ipairs(order) do
     local copy = {}
     for name, field in pairs(best[key]) do copy[name] = field end
-    copy.scale = called
+    copy.scale = called or copy.scale
     order[i] = copy
   end
   return order

@@ -255,6 +255,9 @@ function metrics.label(name)
   return unit and ("%s, %s"):format(name, unit) or name
 end
 
+--- What it is, in words.
+function metrics.says(name) return line_of(name).says end
+
 --- "byte", "ms", "%" ...: the unit of the values in CSV files; nil where there is none.
 function metrics.unit(name) return line_of(name).unit end
 

@@ -585,7 +585,7 @@ end)
 
 t.test("the page has the totals and a colour for each verdict", function()
   local page = core.read_file(require("longhaul.report.report").page(folder))
-  t.contains(page, '<th scope="row">all, ours</th><td>2</td>')
+  t.contains(page, '<th scope="row">all, ours</th><td class="short">2</td>')
   t.contains(page, '<td class="fails">fails</td>')
   t.contains(page, ".in-direction{")
 end)

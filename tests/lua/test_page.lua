@@ -166,8 +166,8 @@ t.test("numbers that no table rounded are rounded and sorted as they are; days s
   local text = parts.text_table("c", { "row", "loss", "rate", "seeds", "day", "code" }, {
     { row = "a", loss = "2.7680451434301365", rate = "97089668042.136383", seeds = 3, day = "2026-11-22 to 2026-11-25",
       code = "2282a44ec94f" } })
-  t.contains(text, '<td class="short" data-value="2.7680451434301365">2.768</td><td data-value="97089668042.136383">97.1G</td>'
-    .. '<td class="short">3</td><td class="date">2026-11-22 to 2026-11-25</td><td>2282a44ec94f</td>')
+  t.contains(text, '<td class="short" data-value="2.7680451434301365">2.768</td>'
+    .. '<td data-value="97089668042.136383">97.1G</td><td class="short">3</td><td class="date">2026-11-22 to 2026-11-25</td><td>2282a44ec94f</td>')
 end)
 
 t.test("a long table is folded under its title, a short one is not", function()
@@ -220,10 +220,31 @@ t.test("claims that nothing decides stand behind those that runs decide, and are
       device = "cpu", predicate_source = "paper" },
   })
   local text = page_of(folder)
-  t.contains(text, "Verdicts by paper, scale small on cpu")
-  t.equal(text:find("Verdicts by paper, scale medium", 1, true), nil)
-  t.contains(text, "<summary>1 claims that runs do not decide")
+  t.contains(text, "Verdicts by paper, each claim at the scale that says most on cpu")
+  t.equal(text:find("Verdicts by paper, medium", 1, true), nil)
+  t.equal(text:find("claims that runs do not decide", 1, true), nil)
+  t.contains(text, "<summary>The same claims at other scales: 1 verdicts")
   t.check(text:find("<td>closed</td>", 1, true) < text:find("<td>open</td>", 1, true), "order")
+end)
+
+t.test("a claim is shown once, at the scale that decides it, and says which; its functions stand in words", function()
+  local function record(claim, scale, verdict, measured)
+    return { paper = "brt", claim = claim, verdict = verdict, measured = measured, sentence = scale, scale = scale,
+      device = "cpu", predicate_source = "paper", lacking = "0", seeds = 3 }
+  end
+  csv.write(folder .. "/claims/claims.csv",
+    { "paper", "claim", "verdict", "measured", "sentence", "scale", "device", "predicate_source", "lacking", "seeds" },
+    { record("brt_p1", "small", "holds", "BST(a) 1 <= xBST(b) 2"), record("brt_p1", "study", "fails", "B(a, b) 1 < 2"),
+      record("brt_p2", "small", "holds", "peak_memory_bytes(a) 1"), record("brt_p2", "study", "undecided", "") })
+  local text = page_of(folder)
+  local decided = text:match "Claims that runs decide(.-)</table>"
+  t.equal(select(2, decided:gsub('<th scope="row"', "")), 2)
+  t.contains(decided, '<td class="fails">fails</td><td>study</td><td>bits(a, b) 1 &lt; 2</td>')
+  t.contains(decided, '<td>small</td><td>peak memory(a) 1</td>')
+  t.contains(text, "<td>relative step time(a) 1 ≤ xBST(b) 2</td>")
+  t.contains(text, "<li>Block-Recurrent Transformers<ul><li>relative step time(model): the time of a training step")
+  t.contains(text, "<li>peak memory(row, ...), in byte: ")
+  t.contains(text, "Verdicts by paper, small on cpu")
 end)
 
 t.test("the page is one file: it loads nothing", function()

@@ -5,6 +5,7 @@ local t = dofile "tests/test.lua"
 local copies = dofile "tests/lua/copies.lua"
 local csv = require "longhaul.run.csv"
 local evidence = require "longhaul.report.evidence"
+local metrics = require "longhaul.run.metrics"
 local script = require "longhaul.script"
 
 local bench = script.load("experiments/claims.lua",
@@ -20,6 +21,25 @@ t.test("every published predicate is a claim, and no claim is there twice", func
     t.check(claims[line.claim_id], line.claim_id .. " is not in experiments/*/claims.lua")
   end
   t.equal(#bench.claims, 86 + 21)
+end)
+
+t.test("the page has words for every function of a claim, and none that no claim has", function()
+  local wanted, listed = {}, {}
+  for _, claim in ipairs(bench.claims) do
+    local paper = claim[1]:match "^(.*)_p%d+$"
+    local function add(_, text)
+      local name = text:match "^([%w_]+)%("
+      if not metrics.is_known(name) then wanted[paper .. " " .. name] = true end
+    end
+    claim.holds:each_cell(add)
+    if claim.asks then claim.asks:each_cell(add) end
+  end
+  for _, line in ipairs((csv.read "results/published/functions.csv")) do
+    listed[line.paper .. " " .. line["function"]] = true
+  end
+  wanted["rsa WINS"] = true -- a count of pairs of cells, which is none
+  for name in pairs(wanted) do t.check(listed[name], name .. " is not in results/published/functions.csv") end
+  for name in pairs(listed) do t.check(wanted[name], name .. " is in no claim") end
 end)
 
 t.test("all predicates say of the published tables what predicates.csv says", function()
