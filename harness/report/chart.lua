@@ -16,13 +16,32 @@ local views = require "longhaul.report.views"
 
 local chart = {}
 
+--- An experiment with a row for all data that were recorded: where a corpus is missing the script's rows are of what
+--- stands in for it here.
+function chart.as_recorded(experiment, measured)
+  local rows, known, of_label = {}, {}, {}
+  for i, row in ipairs(experiment.rows) do
+    rows[i], known[row.label .. "\n" .. row.dataset] = row, true
+    of_label[row.label] = of_label[row.label] or row
+  end
+  for _, group in ipairs(measured.order) do
+    local row = of_label[group.row]
+    if row and not known[group.row .. "\n" .. group.dataset] then
+      rows[#rows + 1] = setmetatable({ dataset = group.dataset }, { __index = row })
+    end
+  end
+  return setmetatable({ rows = rows }, { __index = experiment })
+end
+
 local function view_of(experiment, settings, measured)
+  local function shown(which, found) return settings.recorded and chart.as_recorded(which, found) or which end
   local view = {
-    experiment = experiment, results = measured, scale = settings.scale, device = settings.device,
+    experiment = shown(experiment, measured), results = measured, scale = settings.scale, device = settings.device,
     store = store.under(settings, experiment.runs),
   }
   function view.open(source)
-    return { rows = source.rows, results = results.of(source, settings):selected(measured.only),
+    local found = results.of(source, settings)
+    return { rows = shown(source, found).rows, results = found:selected(measured.only),
       store = store.under(settings, source.runs) }
   end
   return view
