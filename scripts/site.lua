@@ -214,8 +214,8 @@ local function add_made()
   for _, name in ipairs(core.list_folder "results/reference") do
     local folder = "results/reference/" .. name
     if core.exists(folder .. "/claims") and not core.exists(out .. "/report.html") then
-      output_of(("%s report --results %s --out %s/report.html"):format(whole, quote.shell(folder),
-        quote.shell(out)))
+      output_of(("%s report --results %s --charts %s/figures --out %s/report.html"):format(whole,
+        quote.shell(folder), quote.shell(out), quote.shell(out)))
     end
   end
   adopt "report.html"

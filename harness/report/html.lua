@@ -34,18 +34,35 @@ local function note(text) return ('<p class="note">%s</p>'):format(escape(text))
 
 -- ---- what lies there ----
 
--- The CSV files of a folder that are shown, its charts (SVG where there is one) and its runs.
-local function contents_of(folder, name)
-  local made, is_svg = { name = name, tables = {}, charts = {} }, {}
-  local path = folder .. "/" .. name
-  local files = core.list_folder(path)
+-- The drawings in a folder, each as SVG where there is one.
+local function drawings_in(path)
+  local list, is_svg, files = {}, {}, core.list_folder(path)
   for _, file in ipairs(files) do is_svg[file:match "^(.+)%.svg$" or ""] = true end
   for _, file in ipairs(files) do
     local drawn = file:match "^(.+)%.png$"
+    if file:match "%.svg$" or drawn and not is_svg[drawn] then list[#list + 1] = path .. "/" .. file end
+  end
+  return list
+end
+
+-- The charts of an experiment: those that `longhaul figures` drew below `charts`, a folder for each scale, or else
+-- those beside its runs.
+local function charts_of(folder, name, charts)
+  local list, drawn = {}, charts and ("%s/%s/%s"):format(charts, folder:match "([^/]+)/*$", name)
+  for _, scale in ipairs(drawn and core.list_folder(drawn) or {}) do
+    local made = drawings_in(drawn .. "/" .. scale)
+    table.move(made, 1, #made, #list + 1, list)
+  end
+  return #list > 0 and list or drawings_in(folder .. "/" .. name)
+end
+
+-- The CSV files of a folder that are shown, its charts and its runs.
+local function contents_of(folder, name, charts)
+  local made = { name = name, tables = {}, charts = charts_of(folder, name, charts) }
+  local path = folder .. "/" .. name
+  for _, file in ipairs(core.list_folder(path)) do
     if file:match "%.csv$" and not not_shown[file] then
       made.tables[#made.tables + 1] = path .. "/" .. file
-    elseif file:match "%.svg$" or drawn and not is_svg[drawn] then
-      made.charts[#made.charts + 1] = path .. "/" .. file
     end
   end
   made.runs = core.exists(path .. "/runs.csv") and csv.read(path .. "/runs.csv") or nil
@@ -53,11 +70,11 @@ local function contents_of(folder, name)
   return made
 end
 
-local function experiments_in(folder)
+local function experiments_in(folder, charts)
   local list = {}
   for _, name in ipairs(core.list_folder(folder)) do
     if not elsewhere[name] and core.is_folder(folder .. "/" .. name) then
-      list[#list + 1] = contents_of(folder, name)
+      list[#list + 1] = contents_of(folder, name, charts)
     end
   end
   return list
@@ -85,16 +102,30 @@ end
 
 local function is_pareto(chart) return chart:match "([^/]+)$":find "^pareto" ~= nil end
 
+-- Time and state are what architectures differ by most; a script may have charts of more costs.
+local function is_of_further_cost(chart)
+  local name = chart:match "([^/]+)$"
+  return name:find "flops" ~= nil or name:find "memory" ~= nil
+end
+
+-- The Pareto charts of an experiment, those of further costs folded.
+local function pareto_section(made)
+  local open, further = {}, {}
+  for _, chart in ipairs(made.charts) do
+    local list = is_of_further_cost(chart) and further or open
+    list[#list + 1] = is_pareto(chart) and chart or nil
+  end
+  made.pareto_above = #open + #further > 0
+  if #further == 0 then return charts_section(open, made) end
+  return ("%s\n%s"):format(charts_section(open, made), folded(
+    titles.experiment(made.name) .. " against memory and FLOPs", charts_section(further, made)))
+end
+
 local function pareto_charts(experiments)
   local parts, compared = {}, {}
   for _, entry in ipairs(comparison.experiments) do compared[entry[1]] = true end
   for _, made in ipairs(experiments) do
-    local charts = {}
-    for _, chart in ipairs(compared[made.name] and made.charts or {}) do
-      if is_pareto(chart) then charts[#charts + 1] = chart end
-    end
-    made.pareto_above = #charts > 0
-    parts[#parts + 1] = charts_section(charts, made)
+    parts[#parts + 1] = compared[made.name] and pareto_section(made) or nil
   end
   return parts
 end
@@ -261,10 +292,10 @@ local function empty_folders(experiments)
 end
 
 --- Writes the page over a folder of results to `path` (default: report.html in it), and gives it. It begins with the
---- comparison; where nothing was compared, with what was run.
-function html.write(folder, path)
+--- comparison; where nothing was compared, with what was run. `charts`: where `longhaul figures` drew these results.
+function html.write(folder, path, charts)
   path = path or folder .. "/report.html"
-  local experiments, claims = experiments_in(folder), claims_markup.html(folder)
+  local experiments, claims = experiments_in(folder, charts), claims_markup.html(folder)
   local compared = comparison.read(folder)
   local is_compared = #compared > 0
   local comparison_part = comparison_section(compared, experiments)

@@ -134,8 +134,9 @@ function report.all(experiment, settings)
   for _, excuse in ipairs(excuses) do print(excuse) end
 end
 
---- One HTML page over everything under `folder`, at `path` (default: report.html in it); gives it.
-function report.page(folder, path) return html.write(folder, path) end
+--- One HTML page over everything under `folder`, at `path` (default: report.html in it), with the `charts` that were
+--- drawn elsewhere; gives it.
+function report.page(folder, path, charts) return html.write(folder, path, charts) end
 
 --- The comparison at its largest scale under `folder` as a table in Markdown.
 function report.comparison(folder)

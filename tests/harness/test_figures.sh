@@ -53,6 +53,15 @@ succeeds "a chart has the lines that made it" "<pre><code>bench:plot { &quot;par
     grep -A 1 "experiments/brt/table1.lua:" "$page"
 succeeds "a kind of charts has an example" 'an example</a>' grep -F "<code>loss</code>: " "$page"
 succeeds "charts without a figure's number too" "brt-table1/small/pareto-pg19_bytes.svg" cat "$page"
+succeeds "charts of data that this machine has not" "compare-language/small/pareto_step_time_ms-enwik8.svg" cat "$page"
+
+# the report shows them: of the comparison all that were declared
+succeeds "a report with these charts" "report.html" "$longhaul" report --results results/reference/amd-epyc-2-cores \
+    --charts "$out" --out "$scratch/report.html"
+charts=$(find "$out/amd-epyc-2-cores" -path '*/compare-*.svg' | wc -l)
+quietly 0 "has all of the comparison" test "$charts" -ge 38 -a "$(grep -o 'alt="compare-' "$scratch/report.html" | wc -l)" -eq "$charts"
+fails 1 "not of charts that were never drawn" "$scratch/none: no such folder" "$longhaul" report \
+    --results results/reference/amd-epyc-2-cores --charts "$scratch/none" --out "$scratch/none.html"
 
 # ---- runs of one's own ----
 mkdir -p "$scratch/own/experiments"

@@ -23,6 +23,7 @@ for name in slide lstm language_model; do
     quietly 0 "$name is described" grep -rqF "<h2 id=\"$name\">" "$out/reference"
 done
 quietly 0 "a command has its help" grep -qF 'longhaul run - run an experiment' "$out/reference/commands.html"
+quietly 0 "the report has the charts that were drawn for the site" grep -qF 'alt="reformer-figure5, ' "$out/report.html"
 
 # every address on every page: the file is there and has the place
 cat >"$scratch/links.lua" <<'LUA'

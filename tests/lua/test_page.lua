@@ -181,6 +181,32 @@ t.test("a long table is folded under its title, a short one is not", function()
   t.equal(page_of(folder):find("exponents.csv", 1, true), nil)
 end)
 
+t.test("charts drawn elsewhere stand in place of those beside the runs, further costs folded", function()
+  local drawn, name = folder .. "/drawn", folder:match "[^/]+$"
+  local own = ("%s/%s/compare-language"):format(drawn, name)
+  local compared = lh.experiment "compare-language"
+  compared:row { "LSTM", model = lh.models.lstm {}, task = task, train = lh.train { steps = 5 }, dataset = "books" }
+  compared:table { columns = { "bits_per_byte" } }
+  runs.put(folder, compared, { label = "LSTM", seed = 1, bits_per_byte = 2, data = "d" })
+  require("longhaul.report.table_files").write(tables.build(compared, compared.tables[1],
+    results.of(compared, settings)), folder .. "/compare-language")
+  core.write_file(folder .. "/compare-language/pareto-old.png", "png")
+  for _, chart in ipairs { "small/pareto_step_time_ms", "small/pareto_flops_per_token", "study/loss" } do
+    core.make_folder(own .. "/" .. chart:match "^[^/]+")
+    core.write_file(("%s/%s.svg"):format(own, chart), "<svg/>")
+  end
+  local text = core.read_file(page.write(folder, folder .. "/drawn.html", drawn))
+  local folded = text:match "<details><summary>language against memory and FLOPs</summary>(.-)</details>"
+  t.contains(folded, 'alt="language: quality against FLOP/token"')
+  t.equal(folded:find("pareto_step_time_ms", 1, true), nil)
+  t.equal(select(2, text:gsub('alt="language: quality against step time"', "")), 1)
+  t.check(text:find('alt="language: a column of the curves', 1, true) > text:find('<h2 id="compare-language">', 1, true))
+  t.equal(text:find('alt="language: quality against cost"', 1, true), nil)
+  t.contains(page_of(folder), 'alt="language: quality against cost"')
+  t.contains(text, 'alt="Block-Recurrent Transformers, Figure 9: ')
+  os.execute(("rm -r '%s' '%s/compare-language'"):format(drawn, folder))
+end)
+
 t.test("what has runs alone, as trials, is in the list of runs and not among the sections' links", function()
   core.make_folder(folder .. "/brt-table1-trials")
   local source = core.read_file(folder .. "/brt-table1/runs.csv")

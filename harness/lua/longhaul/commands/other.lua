@@ -27,8 +27,11 @@ local function report(values)
   local folder = command.path(values, "results", "results")
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
   if values.markdown then return io.write(reports.comparison(folder)) and command.ok end
+  if values.charts and not core.is_folder(values.charts) then
+    error(values.charts .. ": no such folder; `longhaul figures --out FOLDER` draws into one", 0)
+  end
   command.output(values.out)
-  print(reports.page(folder, values.out))
+  print(reports.page(folder, values.out, values.charts))
 end
 
 return {
@@ -36,9 +39,10 @@ return {
     run = version, usage = "version" },
   {
     name = "report", summary = "one HTML page over all results", run = report,
-      usage = "report [--results FOLDER] [--out FILE | --markdown]",
+      usage = "report [--results FOLDER] [--charts FOLDER] [--out FILE | --markdown]",
     options = {
       { "results=", "folder with results (default results)", "FOLDER" },
+      { "charts=", "where longhaul figures drew these results (default: charts beside their runs)", "FOLDER" },
       { "out=", "where the page goes (default report.html in the folder)", "FILE" },
       { "markdown", "print the comparison's table instead, as Markdown" },
     },
