@@ -110,32 +110,6 @@ local function groups_of(experiment, name)
   return groups.list
 end
 
---- One record for each group, measure and axis that has been measured at two points or more.
-function exponents.records(experiment, options, results)
-  local formulas = options.published and published.formulas(options.published) or {}
-  local records = {}
-  for _, group in ipairs(groups_of(experiment, options.group)) do
-    for _, measure in ipairs(lists.keys(options.of)) do
-      for _, axis in ipairs(options.over) do
-        local points = largest(sets_along(experiment, results, options, group, axis, measure))
-        local slope, standard_error = exponents.slope(points)
-        if slope then
-          records[#records + 1] = {
-            row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope),
-            standard_error = standard_error and ("%.3f"):format(standard_error),
-            points = #points, held = points.held, busy = points.busy,
-            status = points.doubtful or points.busy and "busy" or "done",
-            rounds = results:apart(points.read, points) and "several" or nil,
-            published = (formulas[group] or {})[measure],
-            scale = results.scale, device = results.device,
-          }
-        end
-      end
-    end
-  end
-  return records
-end
-
 -- y of points { x, y } in order at x, on the straight line between logarithms; nil outside them.
 local function between(points, x)
   for i = 1, #points do
@@ -183,16 +157,20 @@ function exponents.crossing(points, base)
   return found, first
 end
 
+-- Whether the times behind two lists of points are of several rounds.
+local function is_of_several(results, points, others)
+  return results:apart(points.read, table.move(others, 1, #others, #points + 1, { table.unpack(points) }))
+end
+
 -- What stands behind a crossing: what the points hold, where others hold something else, and what is
 -- amiss with their times.
 local function behind(results, points, sets)
   local other, words = sets[points.held], {}
-  local all = table.move(other, 1, #other, #points + 1, table.move(points, 1, #points, 1, {}))
   if #sets > 1 then words[1] = points.held end
   local doubtful = points.doubtful or other.doubtful
   if doubtful then words[#words + 1] = ("with runs that are not today's: %s"):format(doubtful) end
   if points.busy or other.busy then words[#words + 1] = "by times of a busy machine" end
-  if results:apart(points.read, all) then words[#words + 1] = "of several rounds" end
+  if is_of_several(results, points, other) then words[#words + 1] = "of several rounds" end
   return #words > 0 and (" (%s)"):format(table.concat(words, "; ")) or ""
 end
 
@@ -206,43 +184,75 @@ local function place_text(x, ...)
   return ("%.0f"):format(math.ceil(x))
 end
 
--- "LSH attention: less time than full attention from length 1365 on (costs, batch 1)."; nil where
--- nothing was measured of both.
-local function sentence_of(group, base, measure, axis, points, others, of)
-  local x, first = exponents.crossing(points, others)
+-- How a group's points fall below those of the group that `options.crossing` names: { points =, base = the points of
+-- that, bases = all its sets, x and first = as exponents.crossing }; nil of itself, and where nothing was measured of
+-- both.
+local function fall_of(experiment, options, results, group, measure, axis)
+  if not options.crossing or group == options.crossing then return nil end
+  local function sets_of(name) return sets_along(experiment, results, options, name, axis, measure) end
+  local bases = sets_of(options.crossing)
+  local points = largest(sets_of(group), bases)
+  local x, first = exponents.crossing(points, bases[points.held] or {})
   if x == nil then return nil end
-  if x == false and first then
+  return { points = points, base = bases[points.held], bases = bases, x = x, first = first }
+end
+
+-- "LSH attention: less time than full attention from length 1365 on (costs, batch 1).".
+local function sentence_of(group, base, measure, axis, fall, of)
+  if not fall.x and fall.first then
     return ("%s: less %s than %s at some %s, but not at the last that was measured of both%s."):format(group, measure,
       base, axis, of)
   end
-  if not x then
+  if not fall.x then
     return ("%s: at no %s less %s than %s, as far as both were measured%s."):format(group, axis,
       measure, base, of)
   end
   return ("%s: less %s than %s from %s %s on%s%s."):format(group, measure, base, axis,
-    place_text(x, points, others), x == first and ", the first that was measured" or "", of)
+    place_text(fall.x, fall.points, fall.base), fall.x == fall.first and ", the first that was measured" or "", of)
 end
 
 --- From where on each group is below the one that `options.crossing` names, as sentences.
 function exponents.crossings(experiment, options, results)
-  if not options.crossing then return {} end
   local list = {}
   for _, group in ipairs(groups_of(experiment, options.group)) do
-    for _, measure in ipairs(group ~= options.crossing and lists.keys(options.of) or {}) do
+    for _, measure in ipairs(lists.keys(options.of)) do
       for _, axis in ipairs(options.over) do
-        local function sets_of(name)
-          return sets_along(experiment, results, options, name, axis, measure)
-        end
-        local base = sets_of(options.crossing)
-        local points = largest(sets_of(group), base)
-        if #points > 0 then
-          list[#list + 1] = sentence_of(group, options.crossing, measure, axis, points,
-            base[points.held], behind(results, points, base))
-        end
+        local fall = fall_of(experiment, options, results, group, measure, axis)
+        list[#list + 1] = fall and sentence_of(group, options.crossing, measure, axis, fall,
+          behind(results, fall.points, fall.bases)) or nil
       end
     end
   end
   return list
+end
+
+--- One record for each group, measure and axis that has been measured at two points or more.
+function exponents.records(experiment, options, results)
+  local formulas = options.published and published.formulas(options.published) or {}
+  local records = {}
+  for _, group in ipairs(groups_of(experiment, options.group)) do
+    for _, measure in ipairs(lists.keys(options.of)) do
+      for _, axis in ipairs(options.over) do
+        local points = largest(sets_along(experiment, results, options, group, axis, measure))
+        local slope, standard_error = exponents.slope(points)
+        if slope then
+          local fall = fall_of(experiment, options, results, group, measure, axis)
+          records[#records + 1] = {
+            row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope),
+            standard_error = standard_error and ("%.3f"):format(standard_error),
+            points = #points, held = points.held, busy = points.busy,
+            status = points.doubtful or points.busy and "busy" or "done",
+            rounds = results:apart(points.read, points) and "several" or nil,
+            published = (formulas[group] or {})[measure],
+            scale = results.scale, device = results.device, below = fall and options.crossing,
+            below_from = fall and (fall.x and place_text(fall.x, fall.points, fall.base) or "none"),
+            below_rounds = fall and is_of_several(results, fall.points, fall.base) and "several" or nil,
+          }
+        end
+      end
+    end
+  end
+  return records
 end
 
 --- What a reader must know of the runs and times behind the records: one sentence each.
@@ -288,8 +298,12 @@ local function markdown(name, records, sentences, source)
   return table.concat(lines, "\n") .. "\n"
 end
 
-local columns = { "row", "measure", "over", "held", "exponent", "standard_error", "points",
+exponents.columns = { "row", "measure", "over", "held", "exponent", "standard_error", "points",
   "published", "scale", "device", "status", "rounds" }
+
+--- What a file has besides, where it has something to say: options that `--set` changed; below which group a row is,
+--- from where on ("none": at the last that was measured of both it is not), and whether by times of several rounds.
+exponents.more_columns = { "changed", "below", "below_from", "below_rounds" }
 
 --- Writes <folder>/<name>.{csv,md} and prints the fits; gives the paths.
 function exponents.write(experiment, options, results, folder)
@@ -307,7 +321,7 @@ function exponents.write(experiment, options, results, folder)
   for _, record in ipairs(records) do record.changed = experiment.changed end
   local base = folder .. "/" .. (options.name or "exponents")
   views.make_room(base, { "csv", "md" }, views.owner(results.scale, results.device))
-  csv.write(base .. ".csv", views.columns(columns, { "changed" }, records), records)
+  csv.write(base .. ".csv", views.columns(exponents.columns, exponents.more_columns, records), records)
   local runs = provenance.runs_of(results)
   local source = ("Scale %s, %s. %s"):format(results.scale, summary.seeds(runs),
     provenance.sentence(runs))

@@ -348,6 +348,7 @@ t.test("rows that differ in more than the axis are not fitted together, nor do c
   t.equal(record.exponent, "-1.000")
   t.equal(record.points, 3)
   t.equal(record.held, "books, heads 1")
+  t.equal(table.concat({ record.below, record.below_from, record.below_rounds }, " "), "b 25")
   t.equal(exponents.crossings(mixed, options, found)[1],
     "a: less error than b from length 25 on (books, heads 1).")
 end)
@@ -444,6 +445,7 @@ t.test("exponents and crossings of a busy machine's times, and of several rounds
   end
   t.equal(table.concat(said, "; "), "a both done several; a error done ; a time done several; "
     .. "b both busy several; b error done ; b time busy several")
+  t.equal(csv.read(written[1])[1].below_from, "none")
   local text = core.read_file(written[2])
   t.contains(text, "| b | time | length | costs | 1.000 ±0.000\\~ | 3 |")
   t.contains(text, "- \\~: with times of a busy machine.\n- Some exponents are of times of several rounds")
@@ -457,7 +459,11 @@ t.test("exponents and crossings of a busy machine's times, and of several rounds
     runs.time(folder, timed, { round = "of " .. kind, times = times, date = "2026-01-02T00:00:00Z" })
   end
   local found = results.of(timed, settings)
-  t.equal(#exponents.notes(exponents.records(timed, options, found)), 0)
+  local records = exponents.records(timed, options, found)
+  t.equal(#exponents.notes(records), 0)
+  local time = records[3] -- of a
+  t.equal(table.concat({ time.measure, time.below, time.below_from, time.below_rounds }, " "), "time b 16 several")
+  t.equal(records[4].below, nil)
   t.equal(table.concat(exponents.crossings(timed, options, found)):match "a: less time.*",
     "a: less time than b from length 16 on, the first that was measured (of several rounds).")
 end)
