@@ -26,6 +26,11 @@ end
 local function report(values)
   local folder = command.path(values, "results", "results")
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
+  local below = reports.results_below(folder)
+  if #below > 0 then
+    error(("%s: no experiments here, but in folders below: give --results %s"):format(folder,
+      table.concat(below, " or ")), 0)
+  end
   if values.markdown then return io.write(reports.comparison(folder)) and command.ok end
   if values.charts and not core.is_folder(values.charts) then
     error(values.charts .. ": no such folder; `longhaul figures --out FOLDER` draws into one", 0)
