@@ -84,9 +84,10 @@ function known.mean(path, row, metric, dataset)
   return required((results_of(path):value(row, metric, dataset)), path, row, metric, dataset)
 end
 
-local function markdown(head, lines)
+-- Numbers stand on the right, and what is in columns that `is_text` names on the left.
+local function markdown(head, lines, is_text)
   local rule = { "---" }
-  for i = 2, #head do rule[i] = "--:" end
+  for i = 2, #head do rule[i] = is_text and is_text[head[i]] and "---" or "--:" end
   for i, line in ipairs(lines) do lines[i] = "| " .. table.concat(line, " | ") .. " |" end
   return table.concat({ "| " .. table.concat(head, " | ") .. " |", "| " .. table.concat(rule, " | ")
     .. " |",
@@ -114,15 +115,14 @@ local function heading(path, dataset)
   return dataset
 end
 
---- Of a table.csv: rows by data sets, "measured (published)", times `factor`. `datasets` chooses
---- and orders them.
-function known.cells(path, metric, format, factor, datasets)
+-- Of a table.csv: rows by data sets, what `text_of` says of each record. `datasets` chooses and orders them.
+local function by_dataset(path, metric, datasets, text_of)
   local rows, columns, cell = lists.set(), lists.set(), {}
   for _, record in ipairs(matching(path, { metric = metric })) do
     if record.measured ~= "" then
       rows:add(record.row)
       columns:add(record.dataset)
-      cell[record.row .. "\n" .. record.dataset] = cell_text(record, format, factor)
+      cell[record.row .. "\n" .. record.dataset] = text_of(record)
     end
   end
   datasets = datasets or columns.list
@@ -134,6 +134,12 @@ function known.cells(path, metric, format, factor, datasets)
     for c, dataset in ipairs(datasets) do lines[i][c + 1] = cell[row .. "\n" .. dataset] or "" end
   end
   return markdown(head, lines)
+end
+
+--- Of a table.csv: rows by data sets, "measured (published)", times `factor`. `datasets` chooses
+--- and orders them.
+function known.cells(path, metric, format, factor, datasets)
+  return by_dataset(path, metric, datasets, function(record) return cell_text(record, format, factor) end)
 end
 
 --- Of one metric: row minus other row, seed by seed, on several data, `list` = { { name, path,
@@ -436,23 +442,6 @@ function known.short_comparison(machine)
   return (require("longhaul.report.report").short_comparison(root .. machine):gsub("\n$", ""))
 end
 
---- Step times of an experiment whose rows are "<architecture> <length>", at some lengths, and the
---- exponent over all of them.
-function known.times_by_length(path, lengths)
-  local head, lines = { "" }, {}
-  for i, length in ipairs(lengths) do head[i + 1] = ("%d tokens, ms"):format(length) end
-  head[#head + 1] = "exponent"
-  for i, fit in ipairs(matching(path .. "/exponents.csv", { measure = "time", over = "length" })) do
-    lines[i] = { quote.markdown(fit.row) }
-    for _, length in ipairs(lengths) do
-      table.insert(lines[i], ("%.1f"):format(known.value(path .. "/table.csv",
-        { row = ("%s %d"):format(fit.row, length), metric = "step_time_ms" }, "measured")))
-    end
-    table.insert(lines[i], ("%.2f"):format(fit.exponent))
-  end
-  return markdown(head, lines)
-end
-
 --- What lies in a folder of reference runs, as a table.
 function known.reference(folder)
   return reference.markdown(root .. folder)
@@ -513,4 +502,6 @@ function known.scripts(machine)
   return "| script | what | trained for |\n|---|---|--:|\n" .. table.concat(lines, "\n")
 end
 
+assert(loadfile "scripts/comparison-figures.lua")(known, { by_dataset = by_dataset, markdown = markdown,
+  matching = matching, results_of = results_of })
 return known
