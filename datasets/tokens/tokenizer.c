@@ -43,8 +43,8 @@ static const lh_tokenizer_class *find_class(const char *name) {
 }
 
 /* What a mistyped name may have been meant to begin with. */
-static const char *const prefixes[] = {"bytes",          "words:",    "bpe:",
-                                       "sentencepiece:", "subwords:", NULL};
+static const char *const prefixes[] = {
+    "bytes", "words:", "bpe:", "sentencepiece:", "subwords:", NULL};
 
 /* A known kind that is not there was left out of the build. */
 static const char *missing_library(const char *name) {
