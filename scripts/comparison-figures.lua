@@ -34,7 +34,8 @@ end
 
 -- The finished runs of a row on a data set, by seed.
 local function runs_of(path, row, dataset)
-  local group = results_of(path):group(row, dataset) or error(("%s: no runs of '%s' on %s"):format(path, row, dataset), 0)
+  local group = results_of(path):group(row, dataset)
+  if not group then error(("%s: no runs of '%s' on %s"):format(path, row, dataset), 0) end
   local runs = table.move(group.done, 1, #group.done, 1, {})
   table.sort(runs, function(a, b) return tonumber(a.seed) < tonumber(b.seed) end)
   return runs

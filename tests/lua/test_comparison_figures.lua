@@ -52,8 +52,10 @@ write("m/own/best_at.csv", { "dataset", "row", "over", "at", "loss", "spread", "
   { "one", "far", "flops", 5, 1, 0, "best" } })
 write("m/lengths/exponents.csv", { "row", "measure", "over", "exponent", "standard_error", "below", "below_from",
   "below_rounds" }, {
-  { "first", "time", "length", 1.5, 0.25, "", "", "" }, { "first", "memory", "length", 1, 0, "", "", "" },
-  { "far", "time", "length", 1, 0, "first", "12", "several" }, { "far", "memory", "length", 2, 0, "first", "none", "" } })
+  { "first", "time", "length", 1.5, 0.25, "", "", "" },
+  { "first", "memory", "length", 1, 0, "", "", "" },
+  { "far", "time", "length", 1, 0, "first", "12", "several" },
+  { "far", "memory", "length", 2, 0, "first", "none", "" } })
 
 local known = assert(loadfile "scripts/known-figures.lua")(folder .. "/")
 
@@ -73,7 +75,8 @@ t.test("seeds stand in their order, a column in a format of its own", function()
   t.equal(lines_of(known.by_seed("m/own", "%.2f", { { "right", "accuracy", "one" }, { "off", "mse", "one", "%.3f" } },
     { "first", "far" })), "| first | 0.25 / 0.50 | 0.125 / 0.250 |\n| far | 0.25 / 0.50 | 0.125 / 0.250 |")
   t.fails(function() known.by_seed("m/own", "%.2f", { { "right", "bleu", "one" } }, { "far" }) end, "no bleu of 'far'")
-  t.fails(function() known.by_seed("m/own", "%.2f", { { "right", "mse", "two" } }, { "far" }) end, "no runs of 'far' on two")
+  t.fails(function() known.by_seed("m/own", "%.2f", { { "right", "mse", "two" } }, { "far" }) end,
+    "no runs of 'far' on two")
 end)
 
 t.test("a profile is the mean over the seeds that have the probe, of its part alone", function()

@@ -91,6 +91,8 @@ return {
     file = "harness/report/exponents.lua", tests = "tests/lua/test_report.lua tests/lua/test_charts.lua",
     { "local slope = sxy / sxx", "local slope = sxy / syy", "the slope of a fit" },
     { "/ ((n - 2) * sxx)", "/ (n * sxx)", "the standard error of a slope" },
+    { "below_rounds = fall and is_of_several", "below_rounds = fall and false and is_of_several",
+      "a crossing of two rounds' times is as good as of one" },
   },
   {
     file = "harness/report/encodings.lua", tests = "tests/lua/test_encodings.lua",
@@ -117,6 +119,15 @@ return {
     { "if not good then made = { failure = made } end", "if not good then error(made, 0) end", "one failing chart stops the others" },
     { "if not made then made = { lacks = lacking(kind, plot, shown) } end", "if not made then return nil end", "a chart whose runs lack something is gone without a word" },
     { "if plot.dataset then datasets = { plot.dataset } end", "", "a chart of one data set shows all" },
+  },
+  {
+    file = "harness/report/chart.lua", tests = "tests/lua/test_reference.lua",
+    { "if row and not known[", "if false and not known[", "data that this machine has not are left out of recorded results" },
+  },
+  {
+    file = "harness/report/html.lua", tests = "tests/lua/test_page.lua",
+    { "#list > 0 and list or drawings_in", "drawings_in", "the page shows no charts that were drawn elsewhere" },
+    { "is_of_further_cost(chart) and folded or open", "open", "charts of all costs stand open" },
   },
   {
     file = "harness/report/table.lua", tests = "tests/lua/test_page.lua tests/lua/test_shown_times.lua",
