@@ -54,16 +54,60 @@ local function overlap(a, b)
   return x > 0 and y > 0 and x * y or 0
 end
 
+-- How far a point is from a box.
+local function distance(box, point)
+  local x = math.max(box[1] - point[1], 0, point[1] - box[3])
+  local y = math.max(box[2] - point[2], 0, point[2] - box[4])
+  return math.sqrt(x * x + y * y)
+end
+
+-- Whether a reader may take a label for that of another point, which is as near to it as its own.
+local function is_unclear(box, points, own)
+  local near = distance(box, points[own]) + 4
+  for i, point in ipairs(points) do
+    if i ~= own and distance(box, point) < near then return true end
+  end
+  return false
+end
+
+-- Where a line from a point ends that leads to its label, as an offset; nil where the label stands beside the point.
+local function line_of(place)
+  if math.abs(place[1]) <= 1.5 * gap and math.abs(place[2]) <= 1.2 * height then return nil end
+  local edge = place[3] == 0 and (place[2] > 0 and -height / 2 or height / 2) or 0
+  return { place[1] + 2 * place[3], place[2] + edge }
+end
+
+-- Whether the line to a label passes another point closely, whose it would seem to be, or runs through another label.
+local function is_tangled(place, state, own)
+  local line, from = line_of(place), state.points[own]
+  for step = 1, line and 10 or 0 do
+    local at = { from[1] + step / 10 * line[1], from[2] + step / 10 * line[2] }
+    local box = { at[1], at[2], at[1], at[2] }
+    for i, point in ipairs(state.points) do
+      if i ~= own and (distance(box, point) < gap or distance(state.boxes[i], at) == 0) then return true end
+    end
+  end
+  return false
+end
+
 local function outside(box, width, canvas)
   local left, right = math.max(0, -box[1]), math.max(0, box[3] - width)
   local low, high = math.max(0, -box[2]), math.max(0, box[4] - canvas)
   return (left + right + low + high) * 200
 end
 
+-- What a thin line through a label costs beside what it covers, and a label that may be another point's.
+local crossed, unclear = 40, 30
+
 -- How much it would hide of everything but itself: boxes of labels weigh most.
-local function cost_of(box, state, own)
+local function cost_of(box, place, state, own)
   local cost = outside(box, state.width, state.canvas)
-  for _, other in ipairs(state.taken) do cost = cost + overlap(box, other) end
+  if not line_of(place) and is_unclear(box, state.points, own) then cost = cost + unclear end
+  if is_tangled(place, state, own) then cost = cost + unclear end
+  for _, other in ipairs(state.taken) do
+    local shared = overlap(box, other)
+    cost = cost + shared + (shared > 0 and crossed or 0)
+  end
   for i, other in ipairs(state.boxes) do
     if i ~= own then cost = cost + 3 * overlap(box, other) end
   end
@@ -76,7 +120,7 @@ local function settle(state, points, i)
   local best, chosen, least
   for order, place in ipairs(places) do
     local box = box_of(points[i], place, size)
-    local cost = 4 * order + cost_of(box, state, i)
+    local cost = 4 * order + cost_of(box, place, state, i)
     if not least or cost < least then best, chosen, least = box, place, cost end
   end
   state.boxes[i], state.places[i] = best, chosen
@@ -90,7 +134,7 @@ local rounds = 4
 --- from its point that a line should lead there, the end {x, y} of that line.
 function label.place(points, width, canvas, taken)
   local state = { width = width, canvas = canvas, taken = { table.unpack(taken or {}) },
-    boxes = {}, places = {} }
+    points = points, boxes = {}, places = {} }
   for i, point in ipairs(points) do
     table.insert(state.taken, { point[1] - 6, point[2] - 6, point[1] + 6, point[2] + 6 })
     state.boxes[i] = { 0, 0, 0, 0 }
@@ -103,10 +147,8 @@ function label.place(points, width, canvas, taken)
     local place = state.places[i]
     local x, y = point[1] + place[1], point[2] + place[2]
     list[i] = { x, y, place[3] }
-    if math.abs(place[1]) > 1.5 * gap or math.abs(place[2]) > 1.2 * height then
-      local edge = place[3] == 0 and (place[2] > 0 and -height / 2 or height / 2) or 0
-      list[i].leader = { x + 2 * place[3], y + edge }
-    end
+    local line = line_of(place)
+    list[i].leader = line and { point[1] + line[1], point[2] + line[2] } or nil
   end
   return list
 end

@@ -95,6 +95,32 @@ t.test("a label with room stands beside its point; one without has a line to it"
   t.check(led >= 1)
 end)
 
+-- The box of a label as it was placed.
+local function placed_box(place, text)
+  local left, low = place[1] - (place[3] + 1) / 2 * label.width(text), place[2] - 7.5
+  return { left, low, left + label.width(text), low + 15 }
+end
+
+t.test("no thin bar runs through a label that has a free place a little farther away", function()
+  local bar = { 311, 303, 315, 309 } -- through a corner of the place at the right, the only one that is free
+  local blocks = { bar, { 200, 308, 400, 345 }, { 200, 255, 400, 292 }, { 200, 293, 290, 307 } }
+  local box = placed_box(label.place({ { 300, 300, "a label" } }, 800, 500, blocks)[1], "a label")
+  t.check(box[1] >= bar[3] or box[3] <= bar[1] or box[2] >= bar[4] or box[4] <= bar[2], "crossed")
+end)
+
+t.test("a label is clearly nearer to its own point than to another, or has a line to it", function()
+  local points = { { 300, 300, "first" }, { 299, 281, "second" } }
+  local blocks = { { 286, 298, 292, 304 }, { 309, 292, 420, 308 }, { 200, 308, 420, 330 } }
+  for i, place in ipairs(label.place(points, 800, 500, blocks)) do
+    local box, other = placed_box(place, points[i][3]), points[3 - i]
+    local function away(point)
+      return math.sqrt(math.max(box[1] - point[1], 0, point[1] - box[3]) ^ 2
+        + math.max(box[2] - point[2], 0, point[2] - box[4]) ^ 2)
+    end
+    t.check(place.leader or away(points[i]) + 3 < away(other), points[i][3])
+  end
+end)
+
 t.test("a legend has the room beside the plot that it needs, and no more than there is", function()
   local _, right = parts.legend { "a" }
   t.equal(right, 0.96)
