@@ -175,11 +175,11 @@ function claims_markup.html(folder)
       decided)
   end
   if #open > 0 then
-    parts[#parts + 1] = folded(("%d claims that runs do not decide, or nobody tested"):format(#open),
+    parts[#parts + 1] = folded(("Claims that runs do not decide, or nobody tested: %d"):format(#open),
       page.text_table("Claims left open, and why", columns, open))
   end
   if #others > 0 then
-    parts[#parts + 1] = folded(("The same claims at other scales: %d verdicts"):format(#others),
+    parts[#parts + 1] = folded(("The same claims at other scales, verdicts: %d"):format(#others),
       totals_tables(totals.of(all)) .. "\n" .. page.text_table("Verdicts of other scales", columns, others))
   end
   return table.concat(parts, "\n")

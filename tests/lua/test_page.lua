@@ -167,7 +167,8 @@ t.test("numbers that no table rounded are rounded and sorted as they are; days s
     { row = "a", loss = "2.7680451434301365", rate = "97089668042.136383", seeds = 3, day = "2026-11-22 to 2026-11-25",
       code = "2282a44ec94f" } })
   t.contains(text, '<td class="short" data-value="2.7680451434301365">2.768</td>'
-    .. '<td data-value="97089668042.136383">97.1G</td><td class="short">3</td><td class="date">2026-11-22 to 2026-11-25</td><td>2282a44ec94f</td>')
+    .. '<td data-value="97089668042.136383">97.1G</td><td class="short">3</td>'
+    .. '<td class="date">2026-11-22 to 2026-11-25</td><td>2282a44ec94f</td>')
 end)
 
 t.test("a long table is folded under its title, a short one is not", function()
@@ -233,7 +234,7 @@ t.test("verdicts have a class, and nothing else that is called like one", functi
     '<th scope="row">p_1</th><td class="in-direction">in direction</td><td>a &lt; b</td>')
   t.contains(text, '<th scope="row">p_2</th><td class="fails">fails</td><td>fails</td>')
   t.contains(text, "<td>holds</td>")
-  t.equal(text:find("<summary>%d+ claims"), nil)
+  t.equal(text:find("do not decide", 1, true), nil)
 end)
 
 t.test("claims that nothing decides stand behind those that runs decide, and are not counted", function()
@@ -248,8 +249,8 @@ t.test("claims that nothing decides stand behind those that runs decide, and are
   local text = page_of(folder)
   t.contains(text, "Verdicts by paper, each claim at the scale that says most on cpu")
   t.equal(text:find("Verdicts by paper, medium", 1, true), nil)
-  t.equal(text:find("claims that runs do not decide", 1, true), nil)
-  t.contains(text, "<summary>The same claims at other scales: 1 verdicts")
+  t.equal(text:find("Claims that runs do not decide", 1, true), nil)
+  t.contains(text, "<summary>The same claims at other scales, verdicts: 1</summary>")
   t.check(text:find("<td>closed</td>", 1, true) < text:find("<td>open</td>", 1, true), "order")
 end)
 
