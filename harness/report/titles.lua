@@ -25,7 +25,7 @@ end
 --- The title of a paper by its short name, which stays where the list does not know it.
 function titles.paper(paper) return paper_title(paper) or paper end
 
--- "Block-Recurrent Transformers, Table 1" of "brt-table1".
+-- The title of a paper and its table or figure, of a name such as "sun-table1".
 local function of_paper(name)
   local paper, part = name:match "^([%w_]+)-(.+)$"
   local title = paper and paper_title(paper)
