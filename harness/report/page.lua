@@ -34,7 +34,7 @@ tbody tr:nth-child(even)>*{background:var(--shade)}
 .group{border-left:1px solid var(--line)}.paper,.diff,.cost,.absent{color:var(--quiet)}
 .matrix{font-size:.86rem}.matrix th,.matrix td{padding:.25rem .4rem}
 .matrix thead th{white-space:normal;vertical-align:bottom;overflow-wrap:normal}
-.matrix .absent{white-space:normal;min-width:5rem}.best{font-weight:700}
+.matrix .absent{white-space:normal;min-width:5em}.best{font-weight:700}
 .holds{color:var(--good);font-weight:600}.fails{color:var(--bad);font-weight:600}
 .undecided,.untested{color:var(--open);font-weight:600}.in-direction{color:var(--near);font-weight:600}
 .note,figcaption{color:var(--quiet);font-size:.9rem}figure{margin:1rem 0}
@@ -54,7 +54,8 @@ body>nav a{margin-left:.75rem}main>p,main>ul{max-width:58rem}[aria-current]{colo
 text-decoration:none}
 @media (max-width:40rem){body{margin:1rem auto}tbody th{max-width:9rem;white-space:normal}}
 @media print{body{max-width:none;margin:0;font-size:10pt}nav,.filter,.more{display:none}
-.scroll{overflow:visible}table{font-size:6.5pt}th,td{padding:.1rem .25rem;white-space:normal}
+.scroll{overflow:visible}.data{font-size:6.5pt}
+.data th,.data td{padding:.1rem .25rem;white-space:normal}
 tbody th,thead tr>:first-child{position:static}figure,tr{break-inside:avoid}img.chart{filter:none}}
 ]]
 
