@@ -65,6 +65,9 @@ void cases_scatter_add(suite *s) {
     }
     scatter(s, (suite_box){2003, 64}, 257, LH_SET);
     scatter(s, (suite_box){2003, 64}, 3, LH_ADD);
+    /* The most entries that the GPU sorts in three passes, and four, as up to 65,535. */
+    scatter(s, (suite_box){300, 1}, 4095, LH_SET);
+    scatter(s, (suite_box){300, 1}, 4096, LH_ADD);
     CASE_REFUSED(s, LH_ESHAPE, lh_scatter_add_args, .rows = -1);
     CASE_REFUSED(s, LH_ESHAPE, lh_scatter_add_args, .width = -1);
     CASE_REFUSED(s, LH_ESHAPE, lh_scatter_add_args, .entries = -1);

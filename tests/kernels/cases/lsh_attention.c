@@ -7,7 +7,7 @@ typedef struct shape {
     bool any_bucket;
 } shape;
 
-/* Few pairs, since the simulator takes them one by one. */
+/* Few pairs, since the simulator takes them one by one. Up to 16 rounds go by tiles on a GPU. */
 static const shape shapes[] = {{0, 2, 3, 4, 1, 2, 2, false},      {2, 2, 0, 4, 2, 2, 2, false},
                                {1, 1, 1, 1, 1, 1, 1, false},      {2, 2, 3, 4, 1, 3, 1, false},
                                {1, 2, 17, 5, 2, 4, 4, false},     {2, 1, 33, 8, 1, 8, 6, false},
@@ -18,7 +18,8 @@ static const shape shapes[] = {{0, 2, 3, 4, 1, 2, 2, false},      {2, 2, 0, 4, 2
                                {1, 1, 190, 16, 2, 190, 3, false}, {1, 2, 17, 5, 1, 4, 4, true},
                                {2, 1, 131, 8, 3, 16, 6, true},    {1, 1, 20, 4, 2, 24, 3, true},
                                {1, 2, 200, 16, 2, 64, 8, true},   {1, 1, 40, 256, 2, 6, 4, false},
-                               {1, 1, 70, 80, 1, 16, 4, false}};
+                               {1, 1, 70, 80, 1, 16, 4, false},   {1, 2, 33, 16, 4, 8, 6, false},
+                               {1, 1, 20, 64, 8, 4, 4, false},    {1, 1, 20, 128, 16, 4, 4, false}};
 
 static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
     return heads_pad(view, w->batch, w->heads, w->head_width, w->length, padded);
