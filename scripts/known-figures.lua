@@ -260,9 +260,15 @@ local function estimated(entry, device)
   return model
 end
 
+--- The estimate of one step: seconds, FLOPs, and the share of the matrix rate.
+function known.step_sum(device, model, options, sizes, training)
+  return estimated({ "", model, options, sizes, training }, cost.device(device)).sum
+end
+
 --- What training steps should take on a device, an estimate: milliseconds by kernel, of those that
---- take 2 % of one of them; `list` = { { name, model, options, sizes, training options } ... }.
-function known.step_costs(device, list)
+--- take 2 % of one of them; `list` = { { name, model, options, sizes, training options, earlier } ... },
+--- where `earlier` are texts of what was estimated at the times of `before`, "" for what was not.
+function known.step_costs(device, list, before)
   local models, head, lines = {}, { "" }, {}
   for i, entry in ipairs(list) do
     models[i], head[i + 1] = estimated(entry, cost.device(device)), entry[1]
@@ -279,6 +285,11 @@ function known.step_costs(device, list)
     return rest
   end)
   add("sum, ms", models, "%.0f", function(model) return 1e3 * model.sum.seconds end)
+  for i, label in ipairs(before or {}) do
+    local line = { label }
+    for c, entry in ipairs(list) do line[c + 1] = entry[6] and entry[6][i] or "" end
+    lines[#lines + 1] = line
+  end
   add("launches", models, "%d", function(model) return model.sum.launches end)
   add("bytes, GB", models, "%.0f", function(model) return model.sum.bytes / 1e9 end)
   add("products, TFLOP", models, "%.1f", function(model) return model.sum.flops / 1e12 end)
