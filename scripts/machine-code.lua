@@ -1,10 +1,11 @@
 -- What nvcc made of the kernels, for one architecture, against what was made before:
 -- lua5.4 scripts/machine-code.lua CUOBJDUMP sm_90 RELEASE TABLE.csv OBJECT ... > NEW.csv
 -- A kernel that multiplies on tensor cores has to take its operands from shared memory by LDSM: generic
--- loads or exchanges (MOVM) in it are refused, and so are more registers, more bytes on the stack
+-- loads or exchanges (MOVM) in it are refused, and so are more bytes on its stack than `most_stack`, which
+-- a table that is renewed with them would let pass. Refused, too, are more registers, more bytes on the stack
 -- (spills, mostly) or fewer LDSM or LDGSTS (copies to shared memory that nobody waits for yet) in any
--- kernel than TABLE has for it, where that is of the same RELEASE of nvcc; of another, no more than the
--- first is looked for, which is said. Prints the new table, whose first line names the release.
+-- kernel than TABLE has for it, where that is of the same RELEASE of nvcc; of another, no more than what
+-- no table is needed for is looked for, which is said. Prints the new table, whose first line names the release.
 -- `warps` is the occupancy: of the 64 that a multiprocessor can keep, those that registers and static
 -- shared memory have room for. Dynamic shared memory is in no object and may have room for fewer: at
 -- heads of 128 the tiles' has for three blocks, where registers have for four.
@@ -119,12 +120,18 @@ local function read_table(path)
   return rows, of
 end
 
+-- Forty registers spilt, where the widest heads spill up to 38, for dropout and at the edge of a window.
+local most_stack = 160
+
 -- What is wrong with a kernel, if anything.
 local function faults(row, known, same_release)
   local found = {}
   local function say(...) found[#found + 1] = string.format(...) end
   if row.tensor > 0 and row.generic > 0 then say("%d generic loads or stores", row.generic) end
   if row.movm > 0 then say("%d MOVM", row.movm) end
+  if row.tensor > 0 and row.stack > most_stack then
+    say("%d of stack, %d at most on tensor cores", row.stack, most_stack)
+  end
   if not same_release then return found end
   if not known then
     say "no line of the table"

@@ -38,6 +38,12 @@ code 128 0 "${tile[0]}" "${tile[2]}"
 fails 1 "operands that no longer come by LDSM" "0 of ldsm, 1 in the table" check
 code 128 0 "${tile[0]}" "${tile[1]}"
 fails 1 "copies that are waited for" "0 of ldgsts, 1 in the table" check
+code 128 168 "${tile[@]}"
+sed 's/,16,0,512,/,16,168,512,/' "$table" >"$scratch/renewed.csv"
+table=$scratch/renewed.csv fails 1 "a spill that a renewed table has" "168 of stack, 160 at most on tensor cores" check
+RELEASE=13.1 fails 1 "or another compiler makes" "168 of stack, 160 at most on tensor cores" check
+code 128 168 "${tile[@]:1}"
+table=$scratch/renewed.csv succeeds "off them it may be worth it" "tile,attend_tiles,128,128,16,168" check
 printf '%s\n' 'tile,another,1,32,64,0,0,0,0,0,0,0' >>"$table"
 code 128 0 "${tile[@]}"
 fails 1 "a kernel that is gone" "tile: another: in the table, but not there" check
