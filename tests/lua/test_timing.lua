@@ -163,7 +163,7 @@ end))
 t.test("what does not fit into memory is timed in parts, the baseline in each", playing(function()
   local made = prepared("parts", { "x 1", "base 2", "y 3", "z 4" }, 100)
   made.tables[1].baseline = "base 2"
-  core.device_memory = function() return 500 end
+  core.device_memory = function() return 350 end
   t.equal(table.concat(measure(made), "; "), "base 2, x 1; base 2, y 3; base 2, z 4")
   local seen = {}
   for _, record in ipairs(rounds "parts") do
@@ -180,7 +180,7 @@ end))
 t.test("ranks of a machine share its memory, and have a GPU each", playing(function()
   local made, near = prepared("shared", { "base 2", "x 1", "y 3" }, 100), ranks.near
   function ranks.near() return 2 end
-  core.device_memory = function(device) return device == "cpu" and 1000 or 700 end
+  core.device_memory = function(device) return device == "cpu" and 700 or 500 end
   local parts = table.concat(measure(made), "; ")
   for _, label in ipairs { "base 2", "x 1", "y 3" } do
     runs.put(folder, made, { label = label, device = "cuda", peak_memory_bytes = 100 })
