@@ -1,4 +1,5 @@
 /* Training sessions as userdata. */
+#include <limits.h>
 #include <string.h>
 
 #include "harness/engine/clock.h"
@@ -394,15 +395,14 @@ static int session_causality_fault(lua_State *lua) {
 
 /* time_steps(sessions, warmup, steps) -> array of {median_ms, q1_ms, q3_ms, ...}. */
 static int time_steps(lua_State *lua) {
-    enum { MOST = 64 };
-    lh_session *sessions[MOST];
-    lh_step_time times[MOST];
-    const int64_t count = lh_lua_count(lua, 1, MOST);
+    const int64_t count = lh_lua_count(lua, 1, INT_MAX);
     luaL_argcheck(lua, count >= 1, 1, "at least one session");
-    luaL_checkstack(lua, MOST + 4, "too many sessions");
+    lh_session **sessions = lua_newuserdatauv(lua, (size_t)count * sizeof *sessions, 0);
+    lh_step_time *times = lua_newuserdatauv(lua, (size_t)count * sizeof *times, 0);
     for (int i = 0; i < count; ++i) {
         lua_geti(lua, 1, i + 1);
         sessions[i] = session_at(lua, -1);
+        lua_pop(lua, 1);
     }
     lh_lua_check(lua, lh_session_time_steps(sessions, (int)count, (int)luaL_checkinteger(lua, 2),
                                             (int)luaL_checkinteger(lua, 3), times));

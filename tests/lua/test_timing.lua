@@ -350,5 +350,18 @@ t.test("a real run is timed beside its baseline, its numbers those of the round"
   end
 end)
 
+t.test("a round has as many sessions as are asked for, each with its own time", function()
+  local row, sessions = timed.bench("hundred", { "x" }).rows[1], {}
+  for i = 1, 100 do
+    sessions[i] = core.session { model = row.model.options, task = row.task.options, train = row.train.options,
+      seed = 1, device = "cpu" }
+  end
+  local times = core.time_steps(sessions, 0, 1)
+  for _, session in ipairs(sessions) do session:close() end
+  t.equal(#times, 100)
+  t.check(times[100].median_ms > 0 and times[100].tokens_per_step == 128, "the last one's time")
+  t.fails(function() core.time_steps({}, 0, 1) end, "at least one session")
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()
