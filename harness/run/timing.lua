@@ -25,9 +25,9 @@ local protocol = {
 --- How many steps of a row are taken at a scale.
 function timing.steps(scale) return protocol[scale][1] + protocol[scale][2] end
 
--- One part never holds more sessions than this, or more than this share of the memory that is free: as much as can be,
--- since only rows of one round are compared.
-local most, share = 192, 0.7
+-- One part never holds more sessions than this, or more than this share of the memory that is free by their peaks:
+-- many, since only rows of one round are compared, but sessions take up to half as much again.
+local most, share = 192, 0.6
 
 -- ---- what is to be timed ----
 
