@@ -127,7 +127,7 @@ return {
   {
     file = "harness/report/html.lua", tests = "tests/lua/test_page.lua",
     { "#list > 0 and list or drawings_in", "drawings_in", "the page shows no charts that were drawn elsewhere" },
-    { "is_of_further_cost(chart) and folded or open", "open", "charts of all costs stand open" },
+    { "is_of_further_cost(chart) and further or open", "open", "charts of all costs stand open" },
   },
   {
     file = "harness/report/table.lua", tests = "tests/lua/test_page.lua tests/lua/test_shown_times.lua",
