@@ -171,12 +171,19 @@ local function compare(rows, name, case, libraries, rounds)
   return { data = info.data, data_digest = info.digest }
 end
 
---- The titles of all models with `text` in it.
+-- The entries with `text` in their title; nil: all.
+local function meant(text)
+  local list = {}
+  for _, entry in ipairs(entries) do
+    if not text or entry[1]:find(text, 1, true) then list[#list + 1] = entry end
+  end
+  return list
+end
+
+--- The titles of all models with `text` in them (nil: all).
 function peers.titles(text)
   local titles = {}
-  for _, entry in ipairs(entries) do
-    if entry[1]:find(text, 1, true) then titles[#titles + 1] = entry[1] end
-  end
+  for i, entry in ipairs(meant(text)) do titles[i] = entry[1] end
   return titles
 end
 
@@ -185,11 +192,9 @@ end
 function peers.run(rows, measured, only, widths, rounds)
   local libraries = { torch = peer.version "torch", jax = peer.version "jax" }
   for _, width in ipairs(widths) do
-    for _, entry in ipairs(entries) do
-      if not only or entry[1]:find(only, 1, true) then
-        local case = entry[2](width)
-        measured(rows, function() return compare(rows, entry[1], case, libraries, rounds) end)
-      end
+    for _, entry in ipairs(meant(only)) do
+      local case = entry[2](width)
+      measured(rows, function() return compare(rows, entry[1], case, libraries, rounds) end)
     end
   end
   if not libraries.torch then print "no PyTorch here (PYTHON=... names another interpreter)" end

@@ -20,10 +20,6 @@ local columns = { "claim", "verdict", "sentence", "measured", "expected", "publi
 
 local decides = { holds = true, ["in direction"] = true, fails = true }
 
-local function folded(summary_text, content)
-  return ("<details><summary>%s</summary>\n%s</details>"):format(escape(summary_text), content)
-end
-
 -- ---- what the functions in a claim mean ----
 
 -- The functions of each paper's claims: { words =, means = } by paper and name.
@@ -93,7 +89,7 @@ local function legend_html(records, legend)
     seen[paper] = true
   end
   local list = #items > 0 and ("\n<ul>%s</ul>"):format(table.concat(items, "\n")) or ""
-  return folded("How to read them: what the functions in claims mean",
+  return page.folded("How to read them: what the functions in claims mean",
     ("<p>%s</p>%s"):format(escape(how_to_read), list))
 end
 
@@ -175,11 +171,11 @@ function claims_markup.html(folder)
       decided)
   end
   if #open > 0 then
-    parts[#parts + 1] = folded(("Claims that runs do not decide, or nobody tested: %d"):format(#open),
+    parts[#parts + 1] = page.folded(("Claims that runs do not decide, or nobody tested: %d"):format(#open),
       page.text_table("Claims left open, and why", columns, open))
   end
   if #others > 0 then
-    parts[#parts + 1] = folded(("The same claims at other scales, verdicts: %d"):format(#others),
+    parts[#parts + 1] = page.folded(("The same claims at other scales, verdicts: %d"):format(#others),
       totals_tables(totals.of(all)) .. "\n" .. page.text_table("Verdicts of other scales", columns, others))
   end
   return table.concat(parts, "\n")

@@ -226,6 +226,25 @@ function exponents.crossings(experiment, options, results)
   return list
 end
 
+-- The record of a group, a measure and an axis; nil below two points. `formulas`: of the paper, by group and measure.
+local function record_of(experiment, options, results, formulas, group, measure, axis)
+  local points = largest(sets_along(experiment, results, options, group, axis, measure))
+  local slope, standard_error = exponents.slope(points)
+  if not slope then return nil end
+  local fall = fall_of(experiment, options, results, group, measure, axis)
+  return {
+    row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope),
+    standard_error = standard_error and ("%.3f"):format(standard_error),
+    points = #points, held = points.held, busy = points.busy,
+    status = points.doubtful or points.busy and "busy" or "done",
+    rounds = results:apart(points.read, points) and "several" or nil,
+    published = (formulas[group] or {})[measure],
+    scale = results.scale, device = results.device, below = fall and options.crossing,
+    below_from = fall and (fall.x and place_text(fall.x, fall.points, fall.base) or "none"),
+    below_rounds = fall and is_of_several(results, fall.points, fall.base) and "several" or nil,
+  }
+end
+
 --- One record for each group, measure and axis that has been measured at two points or more.
 function exponents.records(experiment, options, results)
   local formulas = options.published and published.formulas(options.published) or {}
@@ -233,22 +252,7 @@ function exponents.records(experiment, options, results)
   for _, group in ipairs(groups_of(experiment, options.group)) do
     for _, measure in ipairs(lists.keys(options.of)) do
       for _, axis in ipairs(options.over) do
-        local points = largest(sets_along(experiment, results, options, group, axis, measure))
-        local slope, standard_error = exponents.slope(points)
-        if slope then
-          local fall = fall_of(experiment, options, results, group, measure, axis)
-          records[#records + 1] = {
-            row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope),
-            standard_error = standard_error and ("%.3f"):format(standard_error),
-            points = #points, held = points.held, busy = points.busy,
-            status = points.doubtful or points.busy and "busy" or "done",
-            rounds = results:apart(points.read, points) and "several" or nil,
-            published = (formulas[group] or {})[measure],
-            scale = results.scale, device = results.device, below = fall and options.crossing,
-            below_from = fall and (fall.x and place_text(fall.x, fall.points, fall.base) or "none"),
-            below_rounds = fall and is_of_several(results, fall.points, fall.base) and "several" or nil,
-          }
-        end
+        records[#records + 1] = record_of(experiment, options, results, formulas, group, measure, axis)
       end
     end
   end

@@ -26,10 +26,6 @@ local elsewhere = { claims = true, published = true, reference = true, figures =
 local not_shown = { ["runs.csv"] = true, ["timings.csv"] = true, ["curves.csv"] = true,
   ["probes.csv"] = true }
 
-local function folded(summary_text, content)
-  return ("<details><summary>%s</summary>\n%s</details>"):format(escape(summary_text), content)
-end
-
 local function note(text) return ('<p class="note">%s</p>'):format(escape(text)) end
 
 -- ---- what lies there ----
@@ -117,7 +113,7 @@ local function pareto_section(made)
   end
   made.pareto_above = #open + #further > 0
   if #further == 0 then return charts_section(open, made) end
-  return ("%s\n%s"):format(charts_section(open, made), folded(
+  return ("%s\n%s"):format(charts_section(open, made), page.folded(
     titles.experiment(made.name) .. " against memory and FLOPs", charts_section(further, made)))
 end
 
@@ -134,12 +130,12 @@ local function matrix(made, is_first)
   local title = ("Every architecture on every task, scale %s on %s"):format(made.scale, made.device)
   local parts = { ("<p>%s</p>"):format(escape(comparison_markup.lead(made))), comparison_markup.html(made, title) }
   for _, text in ipairs(comparison_markup.legend(made)) do parts[#parts + 1] = note(text) end
-  parts[#parts + 1] = folded("With the time of a training step and the memory",
+  parts[#parts + 1] = page.folded("With the time of a training step and the memory",
     comparison_markup.html_with_costs(made, title .. ", with costs"))
-  parts[#parts + 1] = folded("By data set",
+  parts[#parts + 1] = page.folded("By data set",
     comparison_markup.html(comparison.by_dataset(made), title .. ", by data set"))
   if is_first then return table.concat(parts, "\n") end
-  return folded(("Scale %s on %s"):format(made.scale, made.device), table.concat(parts, "\n"))
+  return page.folded(("Scale %s on %s"):format(made.scale, made.device), table.concat(parts, "\n"))
 end
 
 -- "100K and 50K".
@@ -229,7 +225,7 @@ end
 local most_rows = 60
 
 local function folded_if_long(title, file, rows, text)
-  return rows > most_rows and folded(("%s, %d rows (%s)"):format(title, rows, file), text) or text
+  return rows > most_rows and page.folded(("%s, %d rows (%s)"):format(title, rows, file), text) or text
 end
 
 -- A CSV file: a table with published and measured values, or as it is.

@@ -172,6 +172,11 @@ function page.table(made)
   return table.concat(lines, "\n")
 end
 
+--- What a reader opens by its summary; `content` is HTML.
+function page.folded(summary_text, content)
+  return ("<details><summary>%s</summary>\n%s</details>"):format(escape(summary_text), content)
+end
+
 -- More decimals than a table shows.
 local long_fraction = "^-?%d+%.%d%d%d%d%d+$"
 

@@ -134,24 +134,6 @@ function report.all(experiment, settings)
   for _, excuse in ipairs(excuses) do print(excuse) end
 end
 
--- Whether an experiment's folder lies in a folder.
-local function has_experiments(folder)
-  for _, name in ipairs(core.list_folder(folder)) do
-    if core.exists(("%s/%s/runs.csv"):format(folder, name)) then return true end
-  end
-  return false
-end
-
---- The folders in one without experiments that have some: those of several machines, say. Empty where it has its own.
-function report.results_below(folder)
-  local list = {}
-  for _, name in ipairs(has_experiments(folder) and {} or core.list_folder(folder)) do
-    local path = folder .. "/" .. name
-    if core.is_folder(path) and has_experiments(path) then list[#list + 1] = path end
-  end
-  return list
-end
-
 --- One HTML page over everything under `folder`, at `path` (default: report.html in it), with the `charts` that were
 --- drawn elsewhere; gives it.
 function report.page(folder, path, charts) return html.write(folder, path, charts) end

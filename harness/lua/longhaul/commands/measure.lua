@@ -185,10 +185,10 @@ end
 
 -- --model is said of the peers.
 local function check_model(values)
-  local titles = peers.titles(values.model or "")
+  local titles = peers.titles(values.model)
   if #titles == 0 then
     command.misuse(("no peer's model has '%s' in its name; there are: %s"):format(values.model,
-      table.concat(peers.titles "", ", ")))
+      table.concat(peers.titles(), ", ")))
   end
 end
 

@@ -1,6 +1,7 @@
 -- version, report, lua.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local figures = require "longhaul.report.figures"
 local reports = require "longhaul.report.report"
 
 local function version()
@@ -26,8 +27,8 @@ end
 local function report(values)
   local folder = command.path(values, "results", "results")
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
-  local below = reports.results_below(folder)
-  if #below > 0 then
+  local below = figures.folders(folder)
+  if #below > 0 and below[1] ~= folder then
     error(("%s: no experiments here, but in folders below: give --results %s"):format(folder,
       table.concat(below, " or ")), 0)
   end
