@@ -206,6 +206,7 @@ end
 
 --- Why no run meets all conditions: the first that none meets, and what was meant by a text that no run has.
 function query.none(stores, conditions)
+  if #query.select(stores, {}, {}) == 0 then return "no runs there" end
   for _, condition in ipairs(conditions) do
     if #query.select(stores, { condition }, { condition.name }) == 0 then
       local meant = condition.operator == "="
