@@ -21,9 +21,9 @@ query() { "$longhaul" query --results "$scratch/one" "$@"; }
 succeeds "runs that meet all conditions" "2" sh -c "'$longhaul' query --results '$scratch/one' 'row=8 model.window>=8' --csv --columns run_id | grep -c '^[0-9a-f]\{16\}$'"
 succeeds "none, by the condition that none meets" "no run has seed>2" query "row=8" "seed>2"
 succeeds "and what was meant" "no run has model=slied (did you mean 'slide'?)" query model=slied
-mkdir "$scratch/none"
-head -n 1 "$(find "$scratch/one" -name runs.csv | head -n 1)" >"$scratch/none/runs.csv"
-succeeds "nothing to meet a condition" "no runs there" "$longhaul" query --results "$scratch/none" row=8
+mkdir "$scratch/hollow"
+head -n 1 "$(find "$scratch/one" -name runs.csv | head -n 1)" >"$scratch/hollow/runs.csv"
+succeeds "nothing to meet a condition" "no runs there" "$longhaul" query --results "$scratch/hollow"
 succeeds "none meets both" "no run meets all conditions; each alone is met by some" query row=8 'row!=8'
 succeeds "runs of today" "2" sh -c "'$longhaul' query --results '$scratch/one' row=8 --since $(date -u +%F) --csv --columns run_id | grep -c '^[0-9a-f]\{16\}$'"
 succeeds "none of the far future" "no run has date>=2999-01-01" query --since 2999-01-01
