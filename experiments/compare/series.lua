@@ -15,7 +15,7 @@ local horizons = lh.by_scale {
 
 -- Each with the steps of a day, its season.
 local all = { { "ETTh1", 24 }, { "Weather", 24 }, { "ETTh2", 24 }, { "ETTm1", 96 } }
-local series = table.move(all, 1, lh.by_scale { smoke = 1, small = 2, medium = 4 }, 1, {})
+local series = table.move(all, 1, lh.by_scale { smoke = 1, small = 4 }, 1, {})
 
 local function task_of(name, horizon)
   return lh.tasks.forecasting {

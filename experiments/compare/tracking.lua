@@ -54,9 +54,8 @@ end
 -- stand at 0 or 1 and learn nothing. Rates are chosen by the loss, since after a few steps no string
 -- may be right as a whole, whatever the rate.
 -- From `medium` on also the other languages of the same benchmark.
-local six = { "parity", "d2", "d4", "tomita3", "tomita5", "tomita6" }
 local languages = lh.by_scale {
-  smoke = six, small = { "parity", "d2" },
+  smoke = { "parity", "d2", "d4", "tomita3", "tomita5", "tomita6" },
   medium = { "parity", "d2", "d3", "d4", "d12", "tomita1", "tomita2", "tomita3", "tomita4", "tomita5", "tomita6",
     "tomita7", "aa", "aaaa", "abab" },
 }

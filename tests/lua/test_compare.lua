@@ -48,7 +48,7 @@ for _, scale in ipairs { "smoke", "small", "medium" } do
     check_rows(script.load("experiments/compare/language.lua", { scale = scale }), sets(4, 4))
   end)
   t.test("tracking at " .. scale, function()
-    check_rows(script.load("experiments/compare/tracking.lua", { scale = scale }), sets(8, 4))
+    check_rows(script.load("experiments/compare/tracking.lua", { scale = scale }), sets(8, 8))
   end)
   t.test("copying at " .. scale, function()
     check_rows(script.load("experiments/compare/copy.lua", { scale = scale }), sets(3, 2))
@@ -74,7 +74,8 @@ for _, scale in ipairs { "smoke", "small", "medium" } do
     t.check(#script.load("experiments/compare/length_costs.lua", { scale = scale }).rows >= 2 * architectures)
   end)
   t.test("series at " .. scale, function()
-    check_rows(script.load("experiments/compare/series.lua", { scale = scale }), architectures + 2)
+    check_rows(script.load("experiments/compare/series.lua", { scale = scale }),
+      sets(1, 4 * 2) + 2 * (scale == "small" and 8 or 1))
   end)
 end
 
