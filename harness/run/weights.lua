@@ -322,13 +322,16 @@ local function texts_of(options)
   return texts
 end
 
--- What the command line says of the model against its file, which shapes need not tell.
+-- What the command line says of the model against its file, which shapes need not tell. What is wrong in
+-- its options is said where they are read.
 local function contradictions(about, model, options)
   if not about.model then return {} end
   if model ~= about.model then return { { about.model, model } } end
   local list, there = {}, about.model_options or ""
   local of_file = texts_of(core.options("model", model, there))
-  local here = texts_of(core.options("model", model, options))
+  local good, read = pcall(core.options, "model", model, options)
+  if not good then return list end
+  local here = texts_of(read)
   for _, pair in ipairs(option_text.pairs(there)) do
     local name = pair[1]
     if of_file[name] ~= here[name] then

@@ -33,7 +33,7 @@ fails 1 "behind an adapter, too" "FAILED  causality" faulty next --task recall -
 succeeds "a length can be told" "two segments of 7" faulty none --segment 7
 succeeds "the small options that it chose are printed" "options: layers=2 heads=2 width=16 window=8" "$LONGHAUL_BIN" check slide
 succeeds "with those that were said" "options: width=32 layers=2 heads=2 window=8" "$LONGHAUL_BIN" check slide --options width=32
-fails 1 "a wrong one is told as it was said" "unknown option 'widht'" "$LONGHAUL_BIN" check slide --options widht=32
+fails 2 "a wrong one is told as it was said" "unknown option 'widht'" "$LONGHAUL_BIN" check slide --options widht=32
 fails 2 "which model has to be said" "which MODEL?" "$LONGHAUL_BIN" check
 fails 2 "a misspelt one is named" "did you mean 'slide'?" "$LONGHAUL_BIN" check slied
 fails 2 "options of a task without one are refused" "--task-options is said with --task" faulty none --task-options segment=3

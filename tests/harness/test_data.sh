@@ -18,7 +18,7 @@ LUA
 
 succeeds "lists the generators" "generate:books" "$LONGHAUL_BIN" data list
 succeeds "lists where parallel text comes from" "data import /usr/share/locale --translations de" "$LONGHAUL_BIN" data list
-fails 1 "suggests the nearest corpus" "did you mean 'enwik8'?" "$LONGHAUL_BIN" data fetch enwik9
+fails 2 "suggests the nearest corpus" "did you mean 'enwik8'?" "$LONGHAUL_BIN" data fetch enwik9
 fails 1 "what downloads is named where it is missing" "apt-get install curl" env PATH="$scratch" "$LONGHAUL_BIN" data fetch enwik8
 fails 1 "a download that fails says so" "goes on with it" fetch missing.txt nil
 quietly 1 "and leaves no folder" test -e "$XDG_CACHE_HOME/longhaul/small"

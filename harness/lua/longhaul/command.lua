@@ -1,5 +1,8 @@
--- What the files of commands/ share: exit codes, and options read with a message about their usage.
+-- What the files of commands/ share: exit codes, and options read with a message about their usage. An
+-- option that is misspelt, or a name that longhaul gave (of a model, a task, a device, an option in a
+-- text of options), is wrong usage; that a script, a folder or data lack what is asked of them is a failure.
 local core = require "longhaul.core"
+local lists = require "longhaul.run.lists"
 
 local command = {}
 
@@ -15,6 +18,38 @@ function command.one_of(what, given, names)
     if name == given then return given end
   end
   command.misuse(("no %s '%s'%s"):format(what, given, core.did_you_mean(given, names)))
+end
+
+--- Refuses values of a command's options that are none of the option's `words`, which are all that it
+--- takes unless it is `open`.
+function command.check_words(options, values)
+  for _, option in ipairs(options) do
+    local name = option[1]:gsub("=$", "")
+    if option.words and not option.open and values[name] then
+      command.one_of(name, values[name], option.words)
+    end
+  end
+end
+
+--- Options of several commands, with the names of the moment.
+function command.model_option() return { "model=", "model class", "NAME", words = lists.names(core.models()) } end
+function command.task_option(says) return { "task=", says, "NAME", words = lists.names(core.tasks()) } end
+function command.device_option(says) return { "device=", says, "NAME", words = { "cpu", "cuda" } } end
+
+--- Options as core.options reads them, from a text of the command line.
+function command.options(kind, name, text)
+  local good, options = pcall(core.options, kind, name, text)
+  if not good then command.misuse(options) end
+  return options
+end
+
+--- What `open(...)` gives, which opens a tokenizer that the command line names. One whose files are not
+--- here is rightly named.
+function command.tokenizer(open, ...)
+  local good, opened = pcall(open, ...)
+  if good then return opened end
+  if opened:find "^no tokenizer '" then command.misuse(opened) end
+  error(opened, 0)
 end
 
 --- The value of option `name`, an integer from `least` (default 1) to `most` (default 2^31 - 1);

@@ -1,27 +1,19 @@
 -- What shells complete, from the descriptors of commands/: names of commands, options, their values
--- where these are known (an option's `words`, or those of its name), and a command's words. A
+-- where these are known (an option's `words`), and a command's words. A
 -- descriptor's `takes` says which words those are: "script", "file", "folder", or a function that gives
 -- an array for the words that stand before, nil where a path follows; the shell asks the program for
 -- these, so that they are those of the moment.
 local core = require "longhaul.core"
 local lists = require "longhaul.run.lists"
-local scale = require "longhaul.scale"
 
 local completion = {}
 
 completion.shells = { "bash", "zsh", "fish" }
 
--- Values of the options that have these names and no number for a value.
-local function known_values()
-  return { scale = scale.names, device = { "cpu", "cuda" }, model = lists.names(core.models()),
-    task = lists.names(core.tasks()) }
-end
-
 -- What stands for the value of an option: { words = { ... } }, { folder = true }, { file = true } or {}.
-local function value_of(option, known)
+local function value_of(option)
   local what = option[3] or ""
-  local words = option.words or what ~= "N" and known[option[1]:match "^[^=]+"]
-  if words then return { words = words } end
+  if option.words then return { words = option.words } end
   if what == "FOLDER" then return { folder = true } end
   return what:find "^FILE" and { file = true } or {}
 end
@@ -97,13 +89,13 @@ local function takes_word(entry)
 end
 
 local function bash(commands)
-  local known, names = known_values(), table.concat(lists.names(commands), " ")
+  local names = table.concat(lists.names(commands), " ")
   local lines = { (bash_head:gsub("COMMANDS", function() return names end)) }
   for _, entry in ipairs(commands) do
     for _, option in ipairs(entry.options) do
       if option[1]:find "=$" then
         lines[#lines + 1] = ("    %s:--%s) %s; return ;;\n"):format(entry.name,
-          option[1]:sub(1, -2), bash_reply(value_of(option, known)))
+          option[1]:sub(1, -2), bash_reply(value_of(option)))
       end
     end
   end
@@ -141,13 +133,13 @@ _longhaul_words() {
 
 local zsh_takes = { script = "_files -g \"*.lua\"", file = "_files", folder = "_files -/" }
 
-local function zsh_arguments(entry, known)
+local function zsh_arguments(entry)
   local words = { "'--help[show what it does]'" }
   for _, option in ipairs(entry.options) do
     local name, takes_value = option[1]:gsub("=$", "")
     words[#words + 1] = ("'%s--%s[%s]%s'"):format(option.repeats and "*" or "", name,
       zsh_meaning(option[2]), takes_value > 0
-        and zsh_value(value_of(option, known), zsh_meaning(option[3] or "VALUE")) or "")
+        and zsh_value(value_of(option), zsh_meaning(option[3] or "VALUE")) or "")
   end
   local takes = takes_word(entry)
   if takes == "words" then
@@ -159,7 +151,6 @@ local function zsh_arguments(entry, known)
 end
 
 local function zsh(commands)
-  local known = known_values()
   local lines = { "#compdef longhaul", "# Completion of longhaul for zsh, written by `longhaul completion zsh`.",
     zsh_words, "_longhaul() {", "  local -a commands", "  commands=(", "    'help:show what a command does'" }
   for _, entry in ipairs(commands) do
@@ -169,7 +160,7 @@ local function zsh(commands)
     "  local command=$words[2]", "  shift words; (( CURRENT-- ))", "  case $command in",
     "  help) _describe command commands ;;" }, 1, 6, #lines + 1, lines)
   for _, entry in ipairs(commands) do
-    lines[#lines + 1] = ("  %s) _arguments %s ;;"):format(entry.name, zsh_arguments(entry, known))
+    lines[#lines + 1] = ("  %s) _arguments %s ;;"):format(entry.name, zsh_arguments(entry))
   end
   return table.concat(lines, "\n") .. "\n  esac\n}\n_longhaul \"$@\"\n"
 end
@@ -186,7 +177,6 @@ local function fish_value(value)
 end
 
 local function fish(commands)
-  local known = known_values()
   local lines = { "# Completion of longhaul for fish, written by `longhaul completion fish`.",
     "complete -c longhaul -f" }
   local function add(where, text)
@@ -206,7 +196,7 @@ local function fish(commands)
     for _, option in ipairs(entry.options) do
       local name, takes_value = option[1]:gsub("=$", "")
       add(seen, ("-l %s%s -d %s"):format(name, takes_value > 0
-        and fish_value(value_of(option, known)) or "", fish_quoted(option[2])))
+        and fish_value(value_of(option)) or "", fish_quoted(option[2])))
     end
   end
   return table.concat(lines, "\n") .. "\n"

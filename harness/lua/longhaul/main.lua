@@ -84,6 +84,7 @@ local function parse(entry, words)
     command.misuse(("longhaul %s: '%s' is one word too many; `longhaul %s --help`"):format(
       entry.name, rest[most + 1], entry.name))
   end
+  if not values.help then command.check_words(entry.options, values) end
   return values, rest
 end
 

@@ -8,7 +8,8 @@ local scale = {}
 scale.names = require "longhaul.run.scales"
 
 --- The option of a command that takes one.
-scale.option = { "scale=", "smoke, small (default), study, medium, gpu or paper", "SCALE" }
+scale.option = { "scale=", "smoke, small (default), study, medium, gpu or paper", "SCALE",
+  words = scale.names }
 
 local current = "small"
 

@@ -28,7 +28,7 @@ end
 
 local function sizes_for(class, values)
   if not values.task then return small_sizes(class) end
-  return core.task_info(core.options("task", values.task, values["task-options"] or ""))
+  return core.task_info(command.options("task", values.task, values["task-options"] or ""))
 end
 
 local marks = { ok = "ok", failed = "FAILED", warning = "warning", ["left out"] = "-" }
@@ -59,7 +59,7 @@ local function check(values, rest)
   if values["task-options"] and not values.task then
     command.misuse "longhaul check: --task-options is said with --task"
   end
-  core.options("model", class.name, values.options or "") -- says what is wrong with them
+  command.options("model", class.name, values.options or "") -- says what is wrong with them
   local sizes = sizes_for(class, values)
   local length = command.integer(values, "segment", sizes.length)
   local options = small.text(class, values.options or "", sizes, length)
@@ -86,7 +86,7 @@ return {
     options = {
       { "options=", "model options, 'layers=2 width=16'; the others are small where the model takes it", "TEXT" },
       { "segment=", "length of a segment (default: the shortest from 16 on that the model takes)", "N" },
-      { "task=", "with a task's sizes, and the adapter that it needs", "NAME" },
+      command.task_option "with a task's sizes, and the adapter that it needs",
       { "task-options=", "task and corpus options, 'name=books segment=64'", "TEXT" },
       { "seed=", "seed of values and data (default 1)", "N" },
     },

@@ -2,9 +2,12 @@
 local command = require "longhaul.command"
 local catalogues = require "longhaul.run.catalogues"
 local data = require "longhaul.run.data"
+local lists = require "longhaul.run.lists"
 local series_import = require "longhaul.run.series_import"
 
 local names = { "list", "fetch", "verify", "import" }
+
+local function sources() return lists.names(require "longhaul.sources") end
 
 local function import_translations(from, values)
   local language = values.translations
@@ -18,7 +21,6 @@ end
 local of_series = { "columns", "time", "missing" }
 
 local function import_series(from, values)
-  if values.missing then command.one_of("--missing", values.missing, { "refuse", "forward" }) end
   local columns = values.columns and {}
   for name in (values.columns or ""):gmatch "[^,]+" do columns[#columns + 1] = name end
   series_import.import(from, values.name,
@@ -27,7 +29,7 @@ end
 
 -- A table by itself is no text to learn from: who wants it as such says so.
 local function kind_of(from, values)
-  if values.kind then return command.one_of("--kind", values.kind, { "text", "series" }) end
+  if values.kind then return values.kind end
   if from:find "%.csv$" or from:find "%.csv%.gz$" then
     command.misuse(("%s is a table: --kind series imports it as a time series, --kind text as text"):format(from))
   end
@@ -49,10 +51,11 @@ local actions = {
     if not rest[2] then
       command.misuse("data fetch needs a NAME; `longhaul data list` shows them")
     end
-    data.fetch(rest[2])
+    data.fetch(command.one_of("public corpus", rest[2], sources()))
   end,
   verify = function(rest)
-    return not data.verify(rest[2]) and command.failed or command.ok
+    local name = rest[2] and command.one_of("public corpus", rest[2], sources())
+    return not data.verify(name) and command.failed or command.ok
   end,
   import = function(rest, values)
     if not rest[2] then command.misuse("data import needs a folder or a file, of text or JSON lines") end
@@ -65,9 +68,7 @@ local actions = {
 local function words(before)
   if #before == 0 then return names end
   if before[1] == "import" then return nil end
-  local sources = {}
-  for i, source in ipairs(require "longhaul.sources") do sources[i] = source.name end
-  return sources
+  return sources()
 end
 
 local function run(values, rest)
@@ -89,11 +90,12 @@ return {
       { "join-folders", "one document per folder instead of per file" },
       { "translations=", "parallel text out of the message catalogues in FOLDER, such as /usr/share/locale",
         "LANGUAGE" },
-      { "kind=", "text (default) or series, a time series, which FILE.csv is to say", "KIND" },
+      { "kind=", "text (default) or series, a time series, which FILE.csv is to say", "KIND",
+        words = { "text", "series" } },
       { "columns=", "of a series: the columns that are kept, in this order (default: all)", "NAME,..." },
       { "time=", "of a series: the column of the dates (default: the first)", "NAME" },
       { "missing=", "of a series: what becomes of cells that are empty, NA, NaN, null, None or ?: refuse (default) or "
-        .. "forward, the last value of the column", "RULE" },
+        .. "forward, the last value of the column", "RULE", words = { "refuse", "forward" } },
     },
   },
 }

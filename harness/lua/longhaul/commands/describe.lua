@@ -45,7 +45,7 @@ end
 -- stands.
 local function sizes_for(class, values)
   if values.task then
-    return core.task_info(core.options("task", values.task, values["task-options"] or ""))
+    return core.task_info(command.options("task", values.task, values["task-options"] or ""))
   end
   if not class.tokens then return core.task_info(core.options("task", "forecasting", {})) end
   local vocabulary, length = command.integer(values, "vocabulary", 32128),
@@ -113,7 +113,7 @@ end
 local function counted_step(class, options, values)
   local task
   if values.task then
-    task = core.options("task", values.task, values["task-options"] or "")
+    task = command.options("task", values.task, values["task-options"] or "")
   elseif not class.tokens then
     task = core.options("task", "forecasting", {})
   else
@@ -123,7 +123,7 @@ local function counted_step(class, options, values)
       class.encodes and segment or 0)
   end
   return core.step_cost { model = options, task = task,
-    train = core.options("train", "train", values.train or "precision=bf16") }
+    train = command.options("train", "train", values.train or "precision=bf16") }
 end
 
 local cost_line = "    %-26s %6s %8s %10s %9s %9s %6s  %s"
@@ -161,7 +161,7 @@ end
 local function show_model(class, values)
   check_cost_options(values)
   if values["published-names"] then return print_published_names(class) end
-  local options = core.options("model", class.name, values.options or "")
+  local options = command.options("model", class.name, values.options or "")
   local sizes = sizes_for(class, values)
   local changes
   if values.match then options, changes = matched(class, options, sizes, values.match) end
@@ -415,11 +415,11 @@ return {
       { "segment=", "segment length for FLOPs (default 4096)", "N" },
       { "match=", "the width that meets a budget: parameters=N or flops_per_token=N", "BUDGET" },
       { "cost", "what a training step should take on a GPU, kernel by kernel: an estimate" },
-      { "device=", "with --cost: h200 (default) or h100", "NAME" },
+      { "device=", "with --cost: h200 (default) or h100", "NAME", words = lists.names(cost.devices) },
       { "batch=", "with --cost: rows of a batch (default 1)", "N" },
       { "train=", "with --cost: training options (default precision=bf16)", "TEXT" },
       { "published-names", "what published weight files call its tensors, and how they lie there" },
-      { "task=", "describe what a task makes of it, its adapter too", "NAME" },
+      command.task_option "describe what a task makes of it, its adapter too",
       { "task-options=", "task and corpus options, 'name=books segment=512'", "TEXT" },
     },
   },

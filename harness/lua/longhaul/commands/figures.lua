@@ -57,7 +57,7 @@ return {
       .. "machine, and an index.html that says what each shows. --from reference (default): the runs that come with "
       .. "the program; own: those in results/.",
     options = {
-      { "from=", "reference, own or a folder of results", "WHERE", words = { "reference", "own" } },
+      { "from=", "reference, own or a folder of results", "WHERE", words = { "reference", "own" }, open = true },
       { "out=", "folder to draw into (default results/figures)", "FOLDER" },
     },
   },

@@ -63,11 +63,12 @@ local function generate(values)
   local top_p = number(values, "top-p", 1, 1, "0 to 1")
   local top_k, seed = command.integer(values, "top-k", 0, 0),
     command.integer(values, "seed", 1, 0, math.maxinteger)
-  local task = not values.tokens and core.options("task", said.task, said.task_options) or nil
-  local tokenizer <close> = tokenizers.fitting(said.tokens, tonumber(said.vocabulary), said.path, task)
+  local task = not values.tokens and command.options("task", said.task, said.task_options) or nil
+  local tokenizer <close> = command.tokenizer(tokenizers.fitting, said.tokens,
+    tonumber(said.vocabulary), said.path, task)
   weights.check_tokenizer(said.path, tokenizer, said.tokens)
   local generator <close> = core.generator {
-    model = core.options("model", said.model, said.options),
+    model = command.options("model", said.model, said.options),
     vocabulary = tokenizer:vocabulary(), weights = said.path,
     seed = seed,
     device = values.device or "cpu", segment = command.integer(values, "segment", said.segment or 0, 0),
@@ -94,7 +95,7 @@ return {
       .. "is of a segment anew for each token. A weight file that longhaul wrote says which model, "
       .. "options and vocabulary it is of; what the command line says counts first.",
     options = {
-      { "model=", "model class", "NAME" },
+      command.model_option(),
       { "options=", "model options, 'layers=4 width=128'", "TEXT" },
       { "weights=", "weight file, a folder with one, or the name of fetched weights", "FILE" },
       { "tokens=", "tokenizer, as in lh.data.text: bytes, bpe:gpt2, ...", "TOKENIZER" },
@@ -107,7 +108,7 @@ return {
       { "seed=", "seed of the draws (default 1)", "N" },
       { "segment=", "tokens of a segment that is read anew (default: the weight file's, else near 256)",
         "N" },
-      { "device=", "cpu, or cuda where built", "NAME" },
+      command.device_option "cpu, or cuda where built",
     },
   },
 }

@@ -229,7 +229,8 @@ return {
     options = {
       { "rounds=", "timed rounds (default 7)", "N" },
         { "only=", "only what contains this, 'width 256', lsh, gpt2 or peers", "TEXT" },
-      { "model=", "the peers of models with this in their name, and nothing else", "NAME" },
+      { "model=", "the peers of models with this in their name, and nothing else", "NAME",
+        words = peers.titles(), open = true },
       { "results=", "folder for results (default results)", "FOLDER" },
     },
   },

@@ -20,7 +20,7 @@ end
 -- The options of the task. Weights are of one vocabulary: it may lie beside them, and which one it is
 -- is not guessed, nor is it by `generate`.
 local function task_options_of(said)
-  local options = core.options("task", said.task, said.task_options)
+  local options = command.options("task", said.task, said.task_options)
   local tokens = options:value "tokens"
   if not said.path or not tokens or tokens == said.tokens then return options end
   if not said.tokens then
@@ -36,9 +36,9 @@ local function session_of(values)
   local task = task_options_of(said)
   if said.path then weights.check_vocabulary(said.path, task) end
   return core.session {
-    model = core.options("model", said.model, said.options),
+    model = command.options("model", said.model, said.options),
     task = task,
-    train = core.options("train", "train", values.train or ""),
+    train = command.options("train", "train", values.train or ""),
     seed = command.integer(values, "seed", 1, 0, math.maxinteger),
     device = values.device or "cpu",
   }, said.path, task
@@ -74,7 +74,7 @@ end
 
 -- A training whose worth cannot be told is refused before it.
 local function check_splits(session, values)
-  local plan = core.options("train", "train", values.train or "")
+  local plan = command.options("train", "train", values.train or "")
   if plan:value "evaluate_every" > 0 then session:check_split "valid" end
   session:check_split "test"
   choice.check_column("keep_best", metrics.column("valid", plan:value "keep_best"), function()
@@ -109,12 +109,11 @@ local function train(values)
 end
 
 local function evaluate(values)
-  local split = command.one_of("split", values.split or "test", { "valid", "test" })
   if not values.weights then command.misuse("eval needs --weights FILE.safetensors") end
   local session <close>, path = session_of(values)
   stand_in.tell(session:info())
   session:load_weights(path)
-  print_metrics(session:evaluate(split) or {})
+  print_metrics(session:evaluate(values.split or "test") or {})
 end
 
 local function export(values)
@@ -184,7 +183,7 @@ end
 -- What a model of vectors is told: the sizes of the forecasting task with the given options.
 local function vector_sizes(said)
   local options = said.task == "forecasting" and said.task_options or ""
-  return core.task_info(core.options("task", "forecasting", options))
+  return core.task_info(command.options("task", "forecasting", options))
 end
 
 local function forward(values)
@@ -199,7 +198,7 @@ local function forward(values)
   local sizes = values.inputs and vector_sizes(said)
     or { vocabulary = command.integer(said, "vocabulary", 32128), length = 0 }
   core.forward {
-    model = core.options("model", said.model, said.options),
+    model = command.options("model", said.model, said.options),
     sizes = sizes, weights = said.path,
     seed = command.integer(values, "seed", 1, 0, math.maxinteger),
     device = values.device or "cpu", tokens = values.ids and read_tokens(values.ids),
@@ -210,10 +209,10 @@ local function forward(values)
 end
 
 local model_options = {
-  { "model=", "model class", "NAME" },
+  command.model_option(),
   { "options=", "model options, 'layers=4 width=128'", "TEXT" },
   { "seed=", "seed (default 1)", "N" },
-  { "device=", "cpu, or cuda where built", "NAME" },
+  command.device_option "cpu, or cuda where built",
 }
 
 local function with(extra)
@@ -227,7 +226,7 @@ local weights_say = "A weight file that longhaul wrote says which model, options
   .. "of others config.json beside it (gpt2, mamba2, reformer, t5, transfo-xl): the command line counts first."
 
 local training = {
-  { "task=", "task class (default language_model)", "NAME" },
+  command.task_option "task class (default language_model)",
   { "task-options=", "task and corpus options, 'name=books segment=512 batch=8'", "TEXT" },
   { "train=", "training options, 'steps=500 rate=0.5'", "TEXT" },
 }

@@ -86,7 +86,6 @@ end
 local function files_of(skeleton, name, kind)
   if not kind then return skeleton.files end
   if not skeleton.kinds then command.misuse(("new %s has no --kind"):format(name)) end
-  command.one_of("kind of plug-in", kind, lists.keys(skeleton.kinds))
   return skeleton.kinds[kind]
 end
 
@@ -135,7 +134,7 @@ return {
     summary = "begin a model, a kernel, a task, a chart, a command ... from a skeleton", run = create,
     most = 2, usage = "new KIND NAME [--kind model|task|data]",
     options = { { "kind=", "what a plug-in brings: model (default), task or data", "KIND",
-      words = { "model", "task", "data" } } },
+      words = lists.keys(require(folder .. "plugin").kinds) } },
     description = description(),
   },
 }

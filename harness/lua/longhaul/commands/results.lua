@@ -24,8 +24,7 @@ function actions.pack(values, from, to, other)
   end
   local made, notes
   if values.script then
-    local settings = { scale = command.one_of("scale", values.scale or "small", scale.names),
-      device = values.device or "cpu", results = from }
+    local settings = { scale = values.scale or "small", device = values.device or "cpu", results = from }
     made, notes = pack.script(script.load(values.script, settings), settings, to)
     if #made == 0 then error(("%s has no runs of %s"):format(from, values.script), 0) end
   else
@@ -69,7 +68,7 @@ return {
     options = {
       { "script=", "pack: of the results folder FROM only what this script would run today", "SCRIPT.lua" },
       scale.option,
-      { "device=", "with --script: cpu, or cuda where built", "NAME" },
+      command.device_option "with --script: cpu, or cuda where built",
     },
     most = math.huge, run = results,
     usage = "results merge FROM ... TO | results migrate FOLDER | results pack FROM TO [--script SCRIPT.lua] "

@@ -31,7 +31,7 @@ local watch = require "longhaul.report.watch"
 local choosing = {
   scale.option,
   { "seeds=", "seeds per row; default: what the script says", "N" },
-  { "device=", "cpu, or cuda where built", "NAME" },
+  command.device_option "cpu, or cuda where built",
   { "only=", "only rows with this in label or dataset, or LABEL/DATASET; may be repeated", "TEXT",
     repeats = true },
   { "set=", "change options of these rows: model.window=64, task. or train.; may be repeated",
@@ -46,7 +46,6 @@ local side_by_side = { "jobs=", "runs side by side, the threads divided; auto: a
   "N|auto" }
 
 local function settings_of(values)
-  local asked = command.one_of("scale", values.scale or "small", scale.names)
   if values.threads then
     core.set_threads(command.integer(values, "threads", nil, 1, most_threads))
   end
@@ -56,7 +55,7 @@ local function settings_of(values)
   local set, wrong = overrides.read(values.set)
   if not set then command.misuse("--set: " .. wrong) end
   return {
-    scale = asked, set = set,
+    scale = values.scale or "small", set = set,
     seeds = command.integer(values, "seeds", nil, 1, experiments.most_seeds),
     device = values.device or "cpu",
     only = values.only,
@@ -390,7 +389,6 @@ local function watch_script(values, rest)
 end
 
 local function plot(values, rest)
-  if values.format then command.one_of("format", values.format, gnuplot.formats) end
   local experiment, settings = load_script(values, rest)
   local measured = results.of(experiment, settings):selected(settings.only)
   local paths, excuses, failed = report.charts(experiment, settings, measured, values.format)
@@ -573,7 +571,8 @@ return {
   },
   {
     name = "plot", takes = "script", summary = "draw the charts again from the results",
-    options = with({ "format=", "svg, png or pdf alone; default: SVG and PNG", "FORMAT" }), run = plot,
+    options = with({ "format=", "svg, png or pdf alone; default: SVG and PNG", "FORMAT",
+      words = gnuplot.formats }), run = plot,
     most = 1, usage = "plot SCRIPT.lua [--scale SCALE] [--only TEXT] ... [--format FORMAT]",
     description = "With --only the charts show these rows alone, in files of their own, NAME-only.svg.",
   },

@@ -11,7 +11,7 @@ local function tokenizer_of(entry, values)
   if not values.tokens then
     command.misuse(("%s needs --tokens; `longhaul %s --help`"):format(entry, entry))
   end
-  return core.tokenizer(values.tokens)
+  return command.tokenizer(core.tokenizer, values.tokens)
 end
 
 local function tokenize(values, rest)
