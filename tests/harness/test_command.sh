@@ -93,6 +93,13 @@ succeeds "an option that a kind of chart is called by, too" "recurrence, an opti
 succeeds "data that the program makes" "embedded generator of time series" "$longhaul" describe generate:seasonal
 succeeds "a kernel in a sentence" "(Hutchins et al. 2022, eqs. 2-3): g = sigmoid(bias)" "$longhaul" describe kernels
 succeeds "a metric, which end is better" "better     max" "$longhaul" describe valid_accuracy
+succeeds "by its sort, too" "mean squared error" "$longhaul" describe metric mse
+quietly 1 "of which alone it is" sh -c "'$longhaul' describe chart recurrence | grep 'an option'"
+fails 2 "where the nearest name is meant" "no metric 'msee' (did you mean 'mse'?)" "$longhaul" describe metric msee
+fails 2 "a sort that is none" "or one of models, tasks, training" "$longhaul" describe metrix mse
+fails 2 "words too many say what a command takes" "\`longhaul describe [NAME | (models |" "$longhaul" describe model x metric
+succeeds "what is of a sort is completed" "bits_per_byte" "$longhaul" completion words describe -- metric
+quietly 1 "and nothing else" sh -c "'$longhaul' completion words describe -- metric | grep lstm"
 succeeds "a kind of chart, with its fields" "frontier" "$longhaul" describe pareto
 succeeds "data, with their terms" "CC BY-SA" "$longhaul" describe enwik8
 succeeds "a kernel, with what it promises" "y may be x." "$longhaul" describe unary_forward

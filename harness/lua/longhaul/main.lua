@@ -81,8 +81,8 @@ local function parse(entry, words)
   rest = take_alone(entry.options, values, rest)
   local most = entry.most or 0
   if #rest > most and not values.help then
-    command.misuse(("longhaul %s: '%s' is one word too many; `longhaul %s --help`"):format(
-      entry.name, rest[most + 1], entry.name))
+    command.misuse(("longhaul %s: '%s' is one word too many of `longhaul %s`; `longhaul %s --help` says more"):format(
+      entry.name, rest[most + 1], entry.usage:match "^(.-) %[%-%-" or entry.usage, entry.name))
   end
   if not values.help then command.check_words(entry.options, values) end
   return values, rest

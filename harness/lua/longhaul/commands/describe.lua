@@ -363,6 +363,15 @@ local function all_names()
   return names.list
 end
 
+local function singular(sort) return (sort[1]:gsub("s$", "")) end
+
+-- The sort that is listed by this word, or whose things are each called by it: "metrics", "metric".
+local function sort_called(word)
+  for _, sort in ipairs(sorts) do
+    if word == sort[1] or word == singular(sort) then return sort end
+  end
+end
+
 local function nothing_called(name)
   local names = all_names()
   command.misuse(("no model '%s', nor anything else of that name%s; `longhaul describe` lists models, "
@@ -375,8 +384,35 @@ local function means(entry, name)
   return entry.name == name or entry.name:match "^%l+:(.+)$" == name
 end
 
+-- Shows what is called so among some sorts; gives whether there is anything.
+local function show(among, name, values)
+  local shown = false
+  for _, sort in ipairs(among) do
+    for _, entry in ipairs(sort[2]()) do
+      if means(entry, name) then
+        if not shown then check_for_model(sort, name, values) else print() end
+        sort[3](entry, values)
+        if next(values) then return true end -- they were said of a model: nothing else of its name is meant
+        shown = true
+      end
+    end
+  end
+  return shown
+end
+
+-- "metric mse", "tasks recall": what is called so of one sort alone.
+local function describe_of_sort(word, name, values)
+  local sort = sort_called(word)
+  if not sort then
+    command.misuse(("longhaul describe: '%s' is one word too many: describe takes one NAME, or one of %s and a NAME"):format(
+      name, table.concat(words(), ", ")))
+  end
+  if not show({ sort }, name, values) then command.one_of(singular(sort), name, lists.names(sort[2]())) end
+end
+
 local function describe(values, rest)
   local name = rest[1] or sorts[1][1]
+  if rest[2] then return describe_of_sort(name, rest[2], values) end
   for _, sort in ipairs(sorts) do
     if sort[1] == name then
       list(sort)
@@ -384,31 +420,28 @@ local function describe(values, rest)
       return
     end
   end
-  local shown = false
-  for _, sort in ipairs(sorts) do
-    for _, entry in ipairs(sort[2]()) do
-      if means(entry, name) then
-        if not shown then check_for_model(sort, name, values) else print() end
-        sort[3](entry, values)
-        if next(values) then return end -- they were said of a model: nothing else of its name is meant
-        shown = true
-      end
-    end
-  end
-  if not shown then nothing_called(name) end
+  if not show(sorts, name, values) then nothing_called(name) end
+end
+
+-- The words that may follow.
+local function takes(before)
+  if #before == 0 then return all_names() end
+  local sort = sort_called(before[1])
+  return sort and lists.names(sort[2]()) or {}
 end
 
 return {
   {
-    name = "describe", takes = all_names,
+    name = "describe", takes = takes,
     summary = "a model in numbers; any task, option, metric, chart, corpus or kernel",
     run = describe,
-    most = 1, usage = "describe [NAME | models | tasks | training | options | metrics | charts | data | kernels] "
+    most = 2, usage = "describe [NAME | (models | tasks | training | options | metrics | charts | data | kernels) [NAME]] "
       .. "[--options TEXT] [--vocabulary N] [--segment N] [--match BUDGET] "
       .. "[--task NAME] [--task-options TEXT] [--published-names] "
       .. "[--cost] [--device NAME] [--batch N] [--train TEXT]",
     description = "Of a model: options, parameters, state and FLOPs, to which the options below belong.\n"
-      .. "Without a name: the models.",
+      .. "Without a name: the models, or all of the sort that is named, as `describe metrics`. A sort and a NAME: "
+      .. "what is called so of that sort alone, as `describe metric mse`.",
     options = {
       { "options=", "model options", "TEXT" },
       { "vocabulary=", "embedding rows (default 32128)", "N" },
