@@ -45,6 +45,17 @@ function jobs.lanes(row, asked, all, count)
   return threads, math.max(1, math.min(all // threads, count))
 end
 
+--- A note where the threads of `machine`, or the runs that are `asked` side by side, are more than its
+--- processors; else nil. It is done all the same, since results do not depend on it.
+function jobs.note(machine, asked)
+  local more = tonumber(asked) or 0
+  local what = more > machine.threads and "runs side by side" or "threads"
+  more = math.max(more, machine.threads)
+  if more <= machine.cores then return nil end
+  return ("%d %s on %d processor%s take turns, and nothing is done sooner"):format(more, what, machine.cores,
+    machine.cores == 1 and "" or "s")
+end
+
 --- How the threads are divided: how many a run gets while `running` use `used` of `all` and
 --- `waiting` wait; 0: it has to wait. `most` is how many run side by side, nil to go by what a row
 --- can fill.

@@ -385,6 +385,8 @@ function runner.run(experiment, settings)
     local interrupted = run_rows(each)
     return each.failed + give_up(each.waiting), interrupted
   end
+  local crowded = ranks.first and jobs.note(core.machine(), settings.jobs)
+  if crowded then io.stderr:write("note: ", crowded, "\n") end
   local plans, place, interrupted, failed = plans_of(experiment, settings), 1, false, 0
   while place <= #plans and not interrupted do
     interrupted = run_place(plans, place)

@@ -65,6 +65,11 @@ done
 succeeds "a job array" "--array=1-4" "$longhaul" slurm "$scratch/sweep.lua" --scale smoke
 succeeds "a plan, side by side" "2 runs side by side, step times left out" \
     "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --jobs 2 --no-timing --results "$scratch/none"
+cores=$(getconf _NPROCESSORS_ONLN)
+succeeds "more threads than processors are noted" "note: $((cores + 1)) threads on $cores processor" \
+    "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --threads $((cores + 1)) --no-timing --results "$scratch/none"
+quietly 0 "by a run, too, once, not by its workers" test "$("$longhaul" run "$scratch/sweep.lua" --scale smoke --no-timing \
+    --threads $((cores + 1)) --jobs 2 --results "$scratch/turns" 2>&1 | grep -c 'take turns')" -eq 1
 succeeds "a plan" "FLOP/token" "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --results "$scratch/none"
 quietly 1 "of which nothing is run or written" test -e "$scratch/none"
 succeeds "a plan says how long and in how much memory" "4 runs, 0 done; " \

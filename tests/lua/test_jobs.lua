@@ -53,6 +53,16 @@ t.test("a row that will fail has some work", function()
   t.check(work.of(row_of(lh.models.slide { width = 16, heads = 3 })).run > 0)
 end)
 
+t.test("more than there are processors is noted", function()
+  local two = { cores = 2, threads = 2 }
+  t.equal(jobs.note(two, nil), nil)
+  t.equal(jobs.note(two, "auto"), nil)
+  t.equal(jobs.note(two, 2), nil)
+  t.contains(jobs.note(two, 3), "3 runs side by side on 2 processors take turns")
+  t.contains(jobs.note({ cores = 1, threads = 1000 }, nil), "1000 threads on 1 processor take turns")
+  t.contains(jobs.note({ cores = 1, threads = 4 }, 3), "4 threads on 1 processor")
+end)
+
 t.test("threads are divided among as many as there are", function()
   local row = row_of(slide)
   t.equal(jobs.share(row, 2, 8, 0, 0, 5), 4)

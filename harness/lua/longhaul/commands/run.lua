@@ -7,6 +7,7 @@ local finished = require "longhaul.run.finished"
 local fold = require "longhaul.run.fold"
 local gnuplot = require "longhaul.report.gnuplot"
 local identity = require "longhaul.run.identity"
+local jobs = require "longhaul.run.jobs"
 local lists = require "longhaul.run.lists"
 local outlook = require "longhaul.run.outlook"
 local overrides = require "longhaul.overrides"
@@ -159,9 +160,9 @@ end
 
 local function run(values, rest)
   core.check_device(values.device or "cpu")
-  local jobs = jobs_of(values)
+  local asked = jobs_of(values)
   local experiment, settings = load_script(values, rest)
-  settings.number, settings.jobs, settings.words = command.integer(values, "run"), jobs,
+  settings.number, settings.jobs, settings.words = command.integer(values, "run"), asked,
     worker_words(values, rest[1])
   experiment = planned(values, experiment)
   local failed, interrupted = runner.run(experiment, settings)
@@ -306,10 +307,10 @@ end
 local by_words = { runs = "runs that were trained here", probe = "a few steps tried here",
   FLOPs = "FLOPs" }
 
-local function order_of(jobs)
-  if not jobs then return "one run after the other" end
-  return jobs == "auto" and "as many runs side by side as fill them"
-    or ("%d runs side by side"):format(jobs)
+local function order_of(asked)
+  if not asked then return "one run after the other" end
+  return asked == "auto" and "as many runs side by side as fill them"
+    or ("%d runs side by side"):format(asked)
 end
 
 local function show_total(all, settings, machine)
@@ -328,6 +329,8 @@ local function show_total(all, settings, machine)
   end
   local rebuilt = plugins.sentence(all.records)
   if rebuilt then fold.print("note: " .. rebuilt) end
+  local crowded = jobs.note(machine, settings.jobs)
+  if crowded then fold.print("note: " .. crowded) end
   for _, texts in ipairs { rates.notes(all.ahead), all.stand_ins } do
     for _, text in ipairs(texts) do fold.print("note: " .. text) end
   end
@@ -490,11 +493,11 @@ local function say_submissions(list, job)
   say("# may follow: sh job.sh --time=4:00:00. What is stopped goes on when they are submitted again.")
   say_end(whole)
   say("array() { %s --plan=\"$1\"; }", array)
-  local jobs = {}
+  local numbers = {}
   for i, experiment in ipairs(list) do
-    local name, waits = quote.shell(experiment.name), jobs[experiment] or ""
-    for _, other in ipairs(plan.needs(experiment)) do waits = waits .. (jobs[other] or "") end
-    jobs[experiment] = (":$job%d"):format(i)
+    local name, waits = quote.shell(experiment.name), numbers[experiment] or ""
+    for _, other in ipairs(plan.needs(experiment)) do waits = waits .. (numbers[other] or "") end
+    numbers[experiment] = (":$job%d"):format(i)
     if waits ~= "" then waits = "--dependency=afterany" .. waits .. " " end
     say("job%d=$(array %s | sbatch --parsable %s\"$@\") || exit", i, name, waits)
     say("echo %s\": job $job%d\"", name, i)
