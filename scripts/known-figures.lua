@@ -322,6 +322,12 @@ function known.step_time_ratios(path, list, scale)
   return markdown(head, lines)
 end
 
+--- A row's step time in another's, timed side by side, by the mean of the data sets.
+function known.step_time_ratio(path, row, other, scale)
+  local beside = results_of(path, scale):relative_to(other)
+  return required((beside:value(row, "relative_step_time")), path, row, "relative_step_time", "any data set")
+end
+
 --- Of gpt2.csv: seconds by threads, and in PyTorch's.
 function known.gpt2(path)
   local names, lines = lists.set(), {}
