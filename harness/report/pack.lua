@@ -44,10 +44,25 @@ local function gathered(folder, target, runs)
   return records, columns
 end
 
--- The files of a folder of runs that no longer stand alone.
-local function remove_parts(folder)
-  for _, name in ipairs(core.list_folder(folder)) do assert(os.remove(folder .. "/" .. name)) end
-  if core.is_folder(folder) then assert(os.remove(folder)) end
+-- Whether a run still needs the file that it has: any does while a process is at it; and, where nothing was packed
+-- of it, one that goes on from its checkpoint, or that has ended meanwhile. It has its row before it loses its
+-- checkpoint.
+local function is_needed(results, id, is_packed)
+  local checkpoint = results:checkpoint(id)
+  if core.is_locked(checkpoint .. ".lock") then return true end
+  return not is_packed and (core.exists(checkpoint) or results:find(id) ~= nil)
+end
+
+-- The files of a folder that no longer stand alone, since these runs were packed; and the folder once nothing is left
+-- in it.
+local function remove_parts(folder, results, runs)
+  local is_packed = {}
+  for _, run in ipairs(runs) do is_packed[run.id] = true end
+  for _, name in ipairs(core.list_folder(folder)) do
+    local id = name:match "^[^.]*"
+    if not is_needed(results, id, is_packed[id]) then assert(os.remove(folder .. "/" .. name)) end
+  end
+  if core.is_folder(folder) and #core.list_folder(folder) == 0 then assert(os.remove(folder)) end
 end
 
 local function write_parts(from, to, name, runs)
@@ -55,7 +70,7 @@ local function write_parts(from, to, name, runs)
   local records, columns = gathered(("%s/%s"):format(from, name), path, runs)
   if #records == 0 then return {} end
   csv.write(path, columns, records)
-  if from == to then remove_parts(("%s/%s"):format(from, name)) end
+  if from == to then remove_parts(("%s/%s"):format(from, name), store.of(from), runs) end
   return { path }
 end
 

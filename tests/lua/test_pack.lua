@@ -77,6 +77,18 @@ t.test("a folder is packed where it stands, twice too", function()
   says_the_same "two"
 end)
 
+-- Its row comes when it ends, and its curve begins again at the checkpoint.
+t.test("of a run that was interrupted nothing is taken from where it stands", function()
+  local made = fill "stopped"
+  core.write_file(made:checkpoint "third", "")
+  core.write_file(made:checkpoint "first", "")
+  made:write_curve("third", { { step = 1, loss_bits = 3 } })
+  pack.folder(made.path, made.path)
+  says_the_same "stopped"
+  t.equal(table.concat(core.list_folder(made.path .. "/curves"), " "), "third.csv")
+  t.equal(#store.of(made.path):read_curve("third", 1), 1)
+end)
+
 t.test("of a script only what it would run today is kept, in its order", function()
   local from, to = folder .. "/results", folder .. "/kept"
   local task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 4,

@@ -139,6 +139,7 @@ return {
   },
   {
     file = "harness/report/pack.lua", tests = "tests/lua/test_pack.lua",
+    { "if not is_needed(results, id, is_packed[id]) then", "do", "packing takes the curve that an interrupted run goes on with" },
     { "line.run_id = id", 'line.run_id = ids[1]', "packed curves are all of the first run" },
     { "if from == to then remove_parts", "if false then remove_parts", "parts are left in a packed folder" },
     { 'for _, part in ipairs { "curves", "probes" } do', 'for _, part in ipairs { "curves" } do', "probes are not packed" },
