@@ -5,6 +5,7 @@ local fold = require "longhaul.run.fold"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local splits = require "longhaul.run.splits"
+local whole_folder = require "longhaul.run.whole_folder"
 
 local data = {}
 
@@ -521,29 +522,15 @@ local function check_free(name, replace)
   end
 end
 
-local function remove_tree(path)
-  if core.exists(path) and not run { "rm", "-rf", "--", path } then error(path .. ": cannot be removed", 0) end
-end
-
 --- Makes a corpus: `fill(folder)` writes it into a new folder, which has its name when all is
 --- there; gives the path, and what `fill` gave. What fails leaves nothing. A corpus of that name is
---- refused or, with `replace`, gone.
+--- refused or, with `replace`, gone; refused is what another process is making, too.
 function data.make(name, replace, fill)
   check_name(name)
-  check_free(name, replace)
   local cache = core.cache_folder()
   if cache == "" then error("there is no cache folder for corpora: set XDG_CACHE_HOME or HOME", 0) end
-  local target, begun = cache .. "/" .. name, ("%s/.%s.begun"):format(cache, name)
-  remove_tree(begun)
-  core.make_folder(begun)
-  local good, result = pcall(fill, begun)
-  if not good then
-    remove_tree(begun)
-    error(result, 0)
-  end
-  remove_tree(target)
-  assert(os.rename(begun, target))
-  return target, result
+  local target = cache .. "/" .. name
+  return target, whole_folder.make(target, function() check_free(name, replace) end, fill)
 end
 
 --- Says what a new corpus holds and where it lies; a cache folder is one that people empty.

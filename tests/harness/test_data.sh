@@ -314,6 +314,50 @@ fails 1 "nor does what is no document" "seven.jsonl" "$LONGHAUL_BIN" data import
 succeeds "the first is still there" "one" grep -rh one "$XDG_CACHE_HOME/longhaul/corp"
 succeeds "with --replace the other is" "4 bytes in one file" "$LONGHAUL_BIN" data import "$scratch/db/corp" --replace
 succeeds "alone" "1" count corp
+
+# Two at once write into folders of one name.
+import_amid_import() {
+    "$LONGHAUL_BIN" lua <(cat <<LUA
+local core, data = require "longhaul.core", require "longhaul.run.data"
+data.make("both", false, function(folder)
+  core.write_file(folder .. "/first.txt", "first")
+  os.execute "$LONGHAUL_BIN data import $scratch/db/corp --name both 2>&1"
+end)
+print(table.concat(core.list_folder(core.cache_folder() .. "/both"), " "))
+LUA
+    )
+}
+succeeds "a second import of a name is refused" "longhaul/both is being made by another process" import_amid_import
+succeeds "and the first is alone" "1" count both
+
+# A program rm that ends who asked for it once it has removed some of what it was to.
+mkdir "$scratch/deadly"
+cat >"$scratch/deadly/rm" <<'RM'
+#!/usr/bin/env bash
+folder=${!#}
+/bin/rm -f "$(find "$folder" -type f | head -n 1)"
+process=$PPID
+until [[ $(cat "/proc/$process/comm") == longhaul ]]; do read -r _ _ _ process _ <"/proc/$process/stat"; done
+kill -KILL "$process"
+RM
+chmod +x "$scratch/deadly/rm"
+mkdir "$scratch/many" "$scratch/more"
+for i in 1 2 3; do
+    printf 'many %d\n' $i >"$scratch/many/$i.txt"
+    printf 'more %d\n' $i >"$scratch/more/$i.txt"
+done
+said_by() { cat $(find "$XDG_CACHE_HOME/longhaul/$1" -type f) | cut -d ' ' -f 1 | sort | uniq -c; }
+succeeds "a corpus of three" "3 documents" "$LONGHAUL_BIN" data import "$scratch/many" --name killed
+quietly 137 "an import that is killed as it takes a corpus' place" \
+    env PATH="$scratch/deadly:$PATH" "$LONGHAUL_BIN" data import "$scratch/more" --name killed --replace
+succeeds "leaves no half of one" "3 more" said_by killed
+succeeds "the same command goes on" "3 documents" "$LONGHAUL_BIN" data import "$scratch/more" --name killed --replace
+mv "$XDG_CACHE_HOME/longhaul/killed" "$XDG_CACHE_HOME/longhaul/.killed.old"
+fails 1 "what stepped aside and was never replaced goes back" "killed is there already" \
+    "$LONGHAUL_BIN" data import "$scratch/many" --name killed
+succeeds "whole" "3 more" said_by killed
+quietly 1 "and nothing is left of it beside" test -e "$XDG_CACHE_HOME/longhaul/.killed.old"
+
 for name in tokens vocabularies Tokens digests rates.csv.lock matches.csv; do
     fails 1 "'$name' is the program's own" "is no name for a corpus: the cache folder has" "$LONGHAUL_BIN" data import "$scratch/names" --name "$name"
 done
