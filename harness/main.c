@@ -1,5 +1,6 @@
 /* The program: settles what libraries read as they load, then hands the words to the command line
  * in Lua. The only exit(). */
+#include <fcntl.h>
 #include <locale.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +17,15 @@ static const char core_variable[] = "OPENBLAS_CORETYPE";
 static const char threads_variable[] = "OPENBLAS_NUM_THREADS";
 static const char spin_variable[] = "GOMP_SPINCOUNT";
 static const char again_variable[] = "LONGHAUL_BLAS_CHOSEN";
+
+/* Where a standard stream is closed, the first file that is opened would take its number, and what
+ * is printed would land in that file. Open for reading alone, it refuses that as a closed one. */
+static void occupy_standard_streams(void) {
+    int file = 0;
+    while (file >= 0 && file <= STDERR_FILENO)
+        file = open("/dev/null", O_RDONLY);
+    if (file >= 0) (void)close(file);
+}
 
 /* OpenBLAS reads its core when it is loaded; `version` and each row say which it was. Whether a
  * better one was set. */
@@ -89,6 +99,7 @@ static int run(lua_State *lua, int count, char **words) {
 }
 
 int main(int count, char **words) {
+    occupy_standard_streams();
     settle_libraries(words);
     settle_numbers();
     if (lh_ranks_open() != LH_OK) {

@@ -55,6 +55,18 @@ onto_full_disk() { "$LONGHAUL_BIN" "$@" >/dev/full; }
 fails 1 "a full disk behind standard output is an error" "standard output could not be written" onto_full_disk help
 fails 1 "also for a long text" "standard output could not be written" onto_full_disk describe lstm
 
+# The first file that is opened would take the number of a stream that is closed.
+cat >"$scratch/closed.lua" <<LUA
+local file <close> = require "longhaul.core".begin_file "$scratch/closed"
+print "printed"
+io.stdout:flush()
+io.stderr:write "told"
+file:commit()
+LUA
+without_streams() { "$LONGHAUL_BIN" lua "$scratch/closed.lua" >&- 2>&-; }
+quietly 1 "a closed standard output is an error" without_streams
+quietly 0 "and nothing of it lands in a file" cmp "$scratch/closed" /dev/null
+
 comm() { "$LONGHAUL_BIN" lua <(echo "os.execute 'cat /proc/\$PPID/comm'"); }
 succeeds "ps shows the program's name" "longhaul" comm
 
