@@ -232,6 +232,14 @@ static int remove_file(lua_State *lua) {
     return 1;
 }
 
+/* rename_file(from, to): of files and folders; what is at `to` is replaced as rename(2) does. */
+static int rename_file(lua_State *lua) {
+    const char *from = luaL_checkstring(lua, 1), *to = luaL_checkstring(lua, 2);
+    if (lh_io_refused() || rename(from, to) != 0)
+        lh_lua_check(lua, lh_io_failure("rename", from));
+    return 0;
+}
+
 static int push_paths(lua_State *lua) {
     char *const *path = lua_touserdata(lua, 1);
     lua_newtable(lua);
@@ -354,6 +362,7 @@ const luaL_Reg lh_lua_files[] = {{"check_writable", check_writable},
                                  {"make_folder", make_folder},
                                  {"list_folder", list_folder},
                                  {"remove_file", remove_file},
+                                 {"rename_file", rename_file},
                                  {"file_identity", file_identity},
                                  {"named_split", named_split},
                                  {"split_by_name", split_by_name},

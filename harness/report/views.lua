@@ -37,7 +37,7 @@ function views.make_room(base, extensions, owner)
   for _, extension in ipairs(extensions) do
     local path = base .. "." .. extension
     if before and before ~= owner and core.exists(path) then
-      assert(os.rename(path, ("%s.%s.%s"):format(base, before, extension)))
+      core.rename_file(path, ("%s.%s.%s"):format(base, before, extension))
     end
     core.remove_file(("%s.%s.%s"):format(base, owner, extension))
   end

@@ -171,7 +171,7 @@ local function download(url, path)
     "--continue-at", "-", "--output", part, url } then
     error(("%s: the download failed; the same command goes on with it"):format(url), 0)
   end
-  assert(os.rename(part, path))
+  core.rename_file(part, path)
   return true
 end
 

@@ -464,10 +464,12 @@ end
 --- checkpoint that follows it, so that a run that is killed loses no point.
 function Store:extend_curve(id, points, extra)
   self:write_curve(id, points, extra)
-  local file = assert(io.open(self:curve(id), "a"))
+  local path = self:curve(id)
+  local file = assert(io.open(path, "a"))
   file:setvbuf("no")
   return function(point)
-    assert(file:write(csv.line(curve_columns(extra), point)))
+    local written, reason = file:write(csv.line(curve_columns(extra), point))
+    if not written then error(("%s: cannot write: %s"):format(path, reason), 0) end
   end, file
 end
 
