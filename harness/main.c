@@ -2,6 +2,7 @@
  * in Lua. The only exit(). */
 #include <fcntl.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,8 @@ static int run(lua_State *lua, int count, char **words) {
 
 int main(int count, char **words) {
     occupy_standard_streams();
+    /* a file that may grow no more is an error with its name, as on a full disk, and no death */
+    (void)signal(SIGXFSZ, SIG_IGN);
     settle_libraries(words);
     settle_numbers();
     if (lh_ranks_open() != LH_OK) {

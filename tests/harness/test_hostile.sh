@@ -55,6 +55,18 @@ onto_full_disk() { "$LONGHAUL_BIN" "$@" >/dev/full; }
 fails 1 "a full disk behind standard output is an error" "standard output could not be written" onto_full_disk help
 fails 1 "also for a long text" "standard output could not be written" onto_full_disk describe lstm
 
+# A limit on the size of files, which a signal tells: a curve that comes to 4 KiB before anything else does.
+cat >"$scratch/sized.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "sized"
+bench:row { "a", model = lh.models.lstm { width = 8, hidden = 8 },
+  task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 5, document_bytes = 2000 }, segment = 8, batch = 1 },
+  train = lh.train { steps = 200, warmup = 1, log_every = 1 } }
+return bench
+LUA
+of_limited_size() { (ulimit -f 4; "$LONGHAUL_BIN" run "$scratch/sized.lua" --scale smoke --no-timing --results "$scratch/sized"); }
+fails 1 "a file that may grow no more is named" ".csv: cannot write: File too large" of_limited_size
+
 # The first file that is opened would take the number of a stream that is closed.
 cat >"$scratch/closed.lua" <<LUA
 local file <close> = require "longhaul.core".begin_file "$scratch/closed"
