@@ -64,11 +64,8 @@ static void ready_lanes(const pass *p, const lh_heads out) {
     lh_lane_fill(LH_ATTENTION_ROWS, p->work->delta, 0);
     lh_lane_fill(LH_ATTENTION_ROWS, p->work->moment, 0);
     for (int64_t row = 0; row < rows; ++row) {
-        real sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (int64_t d = 0; d < width; ++d)
-            sum += o.data[row * o.stride + d] * p->dout.data[row * p->dout.stride + d];
-        p->work->delta[row] = sum;
+        p->work->delta[row] =
+            lh_attention_dot(width, o.data + row * o.stride, p->dout.data + row * p->dout.stride);
         p->work->lse[row] = p->lse[row] == -LH_R(INFINITY) ? LH_R(INFINITY) : p->lse[row];
     }
     lh_cpu_attention_transpose(tile, p->q, p->q_transposed);

@@ -108,12 +108,30 @@ static inline lh_attention_operand lh_attention_reals(lh_rows rows) {
     return x;
 }
 
-static inline real lh_attention_dot(const real *a, const real *b, int64_t width) {
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t d = 0; d < width; ++d)
-        sum += a[d] * b[d];
-    return sum;
+/* a . (b + c), c optional. As many partial sums as lanes, which join in halves: a sum that the
+ * compiler vectorises ends with its lanes one after the other, which takes longer than the products
+ * of a head.
+ */
+LH_SPECIALIZED real lh_attention_dot_sum(int64_t width, const real *a, const real *b,
+                                         const real *c) {
+    enum { LANES = LH_ATTENTION_VECTOR };
+    real lane[LANES] = {0};
+    int64_t d = 0;
+    for (; d + LANES <= width; d += LANES)
+#pragma omp simd
+        for (int l = 0; l < LANES; ++l)
+            lane[l] += a[d + l] * (c ? b[d + l] + c[d + l] : b[d + l]);
+    for (int l = 0; d + l < width; ++l)
+        lane[l] += a[d + l] * (c ? b[d + l] + c[d + l] : b[d + l]);
+    for (int half = LANES / 2; half > 0; half /= 2)
+#pragma omp simd
+        for (int l = 0; l < half; ++l)
+            lane[l] += lane[l + half];
+    return lane[0];
+}
+
+LH_SPECIALIZED real lh_attention_dot(int64_t width, const real *a, const real *b) {
+    return lh_attention_dot_sum(width, a, b, NULL);
 }
 
 /* Bytes rounded up, so that parts of a workspace stay aligned. */

@@ -74,26 +74,18 @@ LH_SPECIALIZED const real *position_of(const single *one, const stretch *part, i
     return part->positions + lh_max(0, lh_min(part->entry - n, last)) * width;
 }
 
-/* a . (b + c), c optional. */
-LH_SPECIALIZED real dot(int64_t width, const real *a, const real *b, const real *c) {
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t d = 0; d < width; ++d)
-        sum += a[d] * (c ? b[d] + c[d] : b[d]);
-    return sum;
-}
-
 LH_SPECIALIZED void score_keys(const single *one, int64_t width, const real *q, real *score) {
     for (int s = 0; s < one->stretches; ++s) {
         const stretch *part = &one->stretch[s];
         real *y = score + part->start;
         if (part->positions)
             for (int64_t n = 0; n < part->keys; ++n)
-                y[n] = one->alpha * dot(width, q, part->k.data + n * part->k.stride,
-                                        position_of(one, part, width, n));
+                y[n] =
+                    one->alpha * lh_attention_dot_sum(width, q, part->k.data + n * part->k.stride,
+                                                      position_of(one, part, width, n));
         else
             for (int64_t n = 0; n < part->keys; ++n)
-                y[n] = one->alpha * dot(width, q, part->k.data + n * part->k.stride, NULL);
+                y[n] = one->alpha * lh_attention_dot(width, q, part->k.data + n * part->k.stride);
         if (one->tile->table->bias)
             for (int64_t n = 0; n < part->keys; ++n)
                 y[n] += *lh_attention_bias(one->tile, part->source, part->first + n);
@@ -178,6 +170,9 @@ void lh_cpu_attention_single_forward(const lh_attention_forward_args *args,
     case 16:
         forward(args, &one, 16, memory);
         break;
+    case 32:
+        forward(args, &one, 32, memory);
+        break;
     case 64:
         forward(args, &one, 64, memory);
         break;
@@ -195,12 +190,13 @@ LH_SPECIALIZED void differentiate(const single *one, const lh_attention_backward
     const real *dout = lh_head_rows(args->dout, tile->batch, tile->head, 0).data;
     const real *out = lh_head_rows(args->out, tile->batch, tile->head, 0).data;
     const real lse = args->lse[tile->batch * args->spec.heads + tile->head];
-    const real delta = dot(width, dout, out, NULL);
+    const real delta = lh_attention_dot(width, dout, out);
     const real shift = lse == -LH_R(INFINITY) ? LH_R(INFINITY) : lse;
     for (int s = 0; s < one->stretches; ++s) {
         const stretch *part = &one->stretch[s];
         for (int64_t n = 0; n < part->keys; ++n)
-            gradient[part->start + n] = dot(width, dout, part->v.data + n * part->v.stride, NULL);
+            gradient[part->start + n] =
+                lh_attention_dot(width, dout, part->v.data + n * part->v.stride);
     }
     drop(one, gradient);
 #pragma omp simd
@@ -284,7 +280,7 @@ LH_SPECIALIZED void backward(const lh_attention_plan *plan, int64_t task, const 
     }
     if (args->lse[tile->batch * args->spec.heads + tile->head] != -LH_R(INFINITY))
         *lh_cpu_attention_plan_scale(plan, task) +=
-            (double)args->spec.scale * (double)dot(width, q, dq, NULL);
+            (double)args->spec.scale * (double)lh_attention_dot(width, q, dq);
     real *y = lh_head_rows(args->dq, tile->batch, tile->head, 0).data;
     for (int64_t d = 0; args->dq.act.data && d < width; ++d)
         y[d] = one->alpha * dq[d] + (args->dq_write == LH_ADD ? y[d] : 0);
@@ -297,6 +293,9 @@ void lh_cpu_attention_single_backward(const lh_attention_plan *plan, int64_t tas
     switch (tile.spec->head_width) {
     case 16:
         backward(plan, task, &one, 16, memory);
+        break;
+    case 32:
+        backward(plan, task, &one, 32, memory);
         break;
     case 64:
         backward(plan, task, &one, 64, memory);

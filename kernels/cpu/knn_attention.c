@@ -131,7 +131,7 @@ static double differentiate_row(const backward_args *args, int64_t batch, int64_
     double scale_gradient = 0;
     for (int64_t n = 0; n < args->top && args->index[first + n] >= 0; ++n)
         delta += args->weight[first + n] *
-                 lh_attention_dot(dout, args->v + memory + args->index[first + n] * pitch, width);
+                 lh_attention_dot(width, dout, args->v + memory + args->index[first + n] * pitch);
     for (int64_t d = 0; dq && args->dq_write == LH_SET && d < width; ++d)
         dq[d] = 0;
     for (int64_t n = 0; n < args->top && args->index[first + n] >= 0; ++n) {
@@ -139,8 +139,8 @@ static double differentiate_row(const backward_args *args, int64_t batch, int64_
         const int64_t offset = memory + args->index[first + n] * pitch;
         const real *k = args->k + offset;
         const real gradient =
-            args->weight[first + n] * (lh_attention_dot(dout, args->v + offset, width) - delta);
-        scale_gradient += (double)(gradient * lh_attention_dot(q, k, width));
+            args->weight[first + n] * (lh_attention_dot(width, dout, args->v + offset) - delta);
+        scale_gradient += (double)(gradient * lh_attention_dot(width, q, k));
         for (int64_t d = 0; dq && d < width; ++d)
             dq[d] += scale * gradient * k[d];
     }

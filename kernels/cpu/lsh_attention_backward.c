@@ -132,11 +132,7 @@ static void begin_token(const lh_lsh_attention_backward_args *args, int64_t pair
     const real *out = lh_head_rows(args->out, batch, head, token).data;
     const real *dout = lh_head_rows(args->dout, batch, head, token).data;
     const bool alone = args->lse[pair * args->spec.length + token] == -LH_R(INFINITY);
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t d = 0; d < width; ++d)
-        sum += out[d] * dout[d];
-    delta[pair * args->spec.length + token] = sum;
+    delta[pair * args->spec.length + token] = lh_attention_dot(width, out, dout);
     clear_row(args->dq, batch, head, token, width, args->dq_write);
     clear_row(args->dk, batch, head, token, width, args->dk_write);
     clear_row(args->dv, batch, head, token, width, args->dv_write);

@@ -78,7 +78,7 @@ static void draw_samples(const forward_args *args, int32_t *sampled) {
 static real measure_of(const forward_args *args, const real *q, lh_rows k, const int32_t *sampled) {
     real most = -LH_R(INFINITY), sum = 0;
     for (int64_t s = 0; s < args->samples; ++s) {
-        const real score = lh_attention_dot(q, token_of(k, sampled[s]), args->spec.head_width);
+        const real score = lh_attention_dot(args->spec.head_width, q, token_of(k, sampled[s]));
         most = score > most ? score : most;
         sum += score;
     }
@@ -199,8 +199,8 @@ static void differentiate_scores(const backward_args *args, int64_t batch, int64
         const int64_t seen = seen_by(spec, query);
         const real lse = args->lse[first + n], shift = lse == -LH_R(INFINITY) ? 0 : lse;
         real *weight = work->score + n * length, *slope = work->slope + n * length;
-        const real delta = lh_attention_dot(work->other + n * spec->head_width,
-                                            token_of(out, query), spec->head_width);
+        const real delta = lh_attention_dot(spec->head_width, work->other + n * spec->head_width,
+                                            token_of(out, query));
         for (int64_t j = 0; j < length; ++j)
             weight[j] = j < seen ? lh_exp(weight[j] - shift) : 0;
         for (int64_t j = 0; j < length; ++j)
