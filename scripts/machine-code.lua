@@ -5,12 +5,14 @@
 -- a table that is renewed with them would let pass. Refused, too, are more registers, more bytes on the stack
 -- (spills, mostly) or fewer LDSM or LDGSTS (copies to shared memory that nobody waits for yet) in any
 -- kernel than TABLE has for it, where that is of the same RELEASE of nvcc; of another, no more than what
--- no table is needed for is looked for, which is said. Prints the new table, whose first line names the release.
+-- no table is needed for is looked for, which is said. Prints the new table, whose first lines name the release
+-- and the sources, with their digests: tests/lint/machine_code.lua sees by them that a table is older.
 -- `warps` is the occupancy: of the 64 that a multiprocessor can keep, those that registers and static
 -- shared memory have room for. Dynamic shared memory is in no object and may have room for fewer: at
 -- heads of 128 the tiles' has for three blocks, where registers have for four.
 
 local lists = dofile "harness/run/lists.lua"
+local sources = dofile "scripts/cuda-sources.lua"
 
 local cuobjdump, architecture, release, table_path = arg[1], arg[2], arg[3], arg[4]
 local columns = { "registers", "threads", "warps", "stack", "shared", "tensor", "ldsm", "ldgsts", "generic", "movm" }
@@ -159,6 +161,8 @@ if not same_release then
     known_release, release))
 end
 print("# nvcc " .. release)
+local digests = sources.digests()
+for _, path in ipairs(lists.keys(digests)) do print(sources.line(path, digests[path])) end
 print("file,kernel," .. table.concat(columns, ","))
 for _, key in ipairs(lists.keys(rows)) do
   local line = { key }

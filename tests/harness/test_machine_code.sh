@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # scripts/machine-code.lua finds what got worse, by a stand-in for cuobjdump; without one `make machine-code` fails.
+# A table that is older than its sources is seen without nvcc.
 . tests/test.sh
 
 # code REGISTERS STACK LINES: what cuobjdump says of the one kernel of tile.o, in blocks of 128 threads.
@@ -47,6 +48,34 @@ table=$scratch/renewed.csv succeeds "off them it may be worth it" "tile,attend_t
 printf '%s\n' 'tile,another,1,32,64,0,0,0,0,0,0,0' >>"$table"
 code 128 0 "${tile[@]}"
 fails 1 "a kernel that is gone" "tile: another: in the table, but not there" check
+
+# A tree of two kernels, of which one includes a header and by way of it another, and a table that was made there.
+tree=$scratch/tree
+mkdir -p "$tree"/{kernels/cuda,harness/run,tests}
+cp -r scripts "$tree" && cp -r tests/lint "$tree/tests" && cp harness/run/lists.lua "$tree/harness/run"
+part() { cat >"$tree/kernels/cuda/$1"; }
+printf '#include "kernels/cuda/tile.cuh"\n/* Attends. */\nint a;\n' | part tile.cu
+printf '#include "kernels/base.h"\n' | part tile.cuh
+printf 'int b; // of tokens\n' | part other.cu
+printf '#define BASE 1\n' >"$tree/kernels/base.h"
+made() { (cd "$tree" && lua5.4 scripts/machine-code.lua true sm_90 13.0 /dev/null) 2>/dev/null; }
+made >"$tree/kernels/cuda/machine_code.csv"
+in_time() { (cd "$tree" && lua5.4 tests/lint/machine_code.lua); }
+quietly 0 "a table is of its sources" in_time
+printf '#include "kernels/cuda/tile.cuh"\n/* Attends to\n * tiles. */\n\nint  a; // of them\n' | part tile.cu
+printf 'int b;\n' | part other.cu
+quietly 0 "a changed comment asks for nothing" in_time
+printf 'int c;\n' | part other.cu
+fails 1 "a changed kernel does" "kernels/cuda/other.cu:1: changed since machine_code.csv was made" in_time
+printf 'int b;\n' | part other.cu
+printf '#define BASE 2\n' >"$tree/kernels/base.h"
+fails 1 "so does a header that is included by way of another" "kernels/base.h:1: changed since" in_time
+made >"$tree/kernels/cuda/machine_code.csv"
+quietly 0 "until the table is made again" in_time
+printf 'int d;\n' | part third.cu
+fails 1 "a kernel that the table is too old for" "kernels/cuda/third.cu:1: new since" in_time
+rm "$tree"/kernels/cuda/{third,other}.cu
+fails 1 "and one that is gone" "kernels/cuda/other.cu:1: gone since" in_time
 
 # The target of the Makefile, with no kernels and a compiler that tells its release. What configure would find is put
 # down, as of a day to come, so that it is not looked for.

@@ -57,7 +57,7 @@ lua=$(first_of lua5.4 lua)
 luacheck=$(first_of luacheck)
 luac=$(first_of luac5.4 luac)
 clang_format=$(first_of clang-format-14 clang-format)
-for script in includes requires models size docs tested words papers decisions paths; do
+for script in includes requires models size docs tested words papers decisions paths machine_code; do
     check "$script" "$lua" "tests/lint/$script.lua"
 done
 check "what can be relied on in results/reference" "$lua" scripts/check-reference.lua
