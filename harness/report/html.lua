@@ -1,6 +1,7 @@
 -- The report: one HTML file over everything under a results folder, which needs nothing beside it.
 -- First the comparison and what it was made of, then the claims, then each experiment with its
 -- tables and charts. It reads what the experiments wrote, in working folders and packed ones.
+local begun = require "longhaul.run.begun"
 local claims_markup = require "longhaul.report.claims_markup"
 local comparison = require "longhaul.report.comparison"
 local comparison_markup = require "longhaul.report.comparison_markup"
@@ -63,6 +64,7 @@ local function contents_of(folder, name, charts)
   end
   made.runs = core.exists(path .. "/runs.csv") and csv.read(path .. "/runs.csv") or nil
   made.empty = not made.runs and #made.tables == 0 and #made.charts == 0
+  made.begun = made.empty and begun.text(path)
   return made
 end
 
@@ -277,14 +279,15 @@ local function head()
       machine.version .. (machine.dirty == "yes" and ", with changes" or ""), os.date("!%Y-%m-%d")))
 end
 
--- Folders in which there is nothing to show.
+-- Folders in which there is nothing to show, or nothing yet.
 local function empty_folders(experiments)
-  local names = {}
+  local names, notes = {}, {}
   for _, made in ipairs(experiments) do
-    if made.empty then names[#names + 1] = made.name end
+    if made.begun then notes[#notes + 1] = note(("%s: %s."):format(made.name, made.begun)) end
+    if made.empty and not made.begun then names[#names + 1] = made.name end
   end
-  return #names > 0 and note(("Folders without runs, tables or charts: %s."):format(
-    table.concat(names, ", "))) or ""
+  return table.concat(notes) .. (#names > 0 and note(("Folders without runs, tables or charts: %s."):format(
+    table.concat(names, ", "))) or "")
 end
 
 --- Writes the page over a folder of results to `path` (default: report.html in it), and gives it. It begins with the

@@ -1,6 +1,7 @@
 -- Runs found by what their rows of runs.csv, and the rounds of timings.csv, say, over one or many
 -- folders of results: conditions, the columns that are shown, and the list as text, CSV, JSON or
 -- Markdown.
+local begun = require "longhaul.run.begun"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local fold = require "longhaul.run.fold"
@@ -95,7 +96,7 @@ end
 function query.stores(folder)
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
   local list = add_stores(folder, deepest, {})
-  if #list == 0 then error(folder .. ": no runs.csv there, nor in the folders below", 0) end
+  if #list == 0 then error(begun.nothing(folder), 0) end
   return list
 end
 

@@ -1,4 +1,5 @@
 -- What an experiment shows: tables, charts and claims as views of runs.csv. Nothing here trains.
+local begun = require "longhaul.run.begun"
 local best_at = require "longhaul.report.best_at"
 local chart = require "longhaul.report.chart"
 local claims = require "longhaul.report.claims"
@@ -33,10 +34,11 @@ local function print_nothing(experiment, settings, measured)
     if not seen[other] and other ~= here then others[#others + 1] = other end
     seen[other] = true
   end
+  local unfinished = not next(seen) and begun.text(store.under(settings, experiment.runs).path)
   local whose = measured.only and views.selected_text(measured.only) or "this script's rows"
   print(("no runs of %s at scale %s in %s%s: nothing is written%s"):format(experiment.runs, here, settings.results,
     seen[here] and " are of " .. whose or "",
-    #others > 0 and "; there are runs at " .. table.concat(others, ", ") or ""))
+    #others > 0 and "; there are runs at " .. table.concat(others, ", ") or unfinished and "; " .. unfinished or ""))
 end
 
 --- Writes and prints the tables of what was measured (nil: results.of reads it); gives the paths.

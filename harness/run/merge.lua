@@ -1,5 +1,6 @@
 -- Several folders of results as one: what runs on several machines have left, brought together by run
 -- ids. Nothing that is there is changed but for a run that had failed there and is finished elsewhere.
+local begun = require "longhaul.run.begun"
 local core = require "longhaul.core"
 local finished = require "longhaul.run.finished"
 local store = require "longhaul.run.store"
@@ -116,9 +117,7 @@ function merge.folders(sources, target)
       local inner = source .. "/" .. name
       if core.exists(inner .. "/runs.csv") then add(inner, target .. "/" .. name) end
     end
-    if #lines == before then
-      error(source .. ": no runs.csv there, nor in a folder below", 0)
-    end
+    if #lines == before then error(begun.nothing(source), 0) end
   end
   return lines
 end

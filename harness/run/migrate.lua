@@ -3,6 +3,7 @@
 -- configuration of their own, of all that was recorded of them, and `identity` 1, so that they are
 -- never taken for current runs. Step times move into timings.csv where the runs of a label,
 -- dataset, scale and device have one configuration; else nobody knows whose they are, and they go.
+local begun = require "longhaul.run.begun"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
@@ -152,7 +153,7 @@ function migrate.folder(path)
       lines[#lines + 1] = experiment(path .. "/" .. name)
     end
   end
-  if #lines == 0 then error(path .. ": no runs.csv there, nor in a folder below", 0) end
+  if #lines == 0 then error(begun.nothing(path), 0) end
   return lines
 end
 

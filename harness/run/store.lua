@@ -93,6 +93,17 @@ local function attempted(made)
   return lists.keys(ids)
 end
 
+--- The ids of runs that have a curve or a checkpoint, and no row yet.
+function Store:begun()
+  local ids, left, rows = attempted(self), {}, self:by_id()
+  for _, name in ipairs(core.list_folder(self.path .. "/curves")) do ids[#ids + 1] = name:match "^(.+)%.csv$" end
+  for _, id in ipairs(ids) do
+    id = id:gsub("%-last$", "") -- of a kept checkpoint
+    left[id] = not rows[id] or nil
+  end
+  return lists.keys(left)
+end
+
 -- Removes what processes that were killed left behind: half-written files, and what runs would go on
 -- from that are over. A run that is begun again has lost its row before it leaves a checkpoint.
 local function clean(made, folders)

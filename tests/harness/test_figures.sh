@@ -109,5 +109,5 @@ fails 2 "not into nothing" "and the one to pack it into" "$longhaul" results pac
 succeeds "and drawn from there" "1 charts drawn" "$longhaul" figures bars.lua --from packed --out again
 fails 1 "no such folder" "absent: no such folder" "$longhaul" figures --from absent
 mkdir empty
-fails 1 "a folder without runs" "empty: no runs here" "$longhaul" figures --from empty
+fails 1 "a folder without runs" "empty: no runs.csv there" "$longhaul" figures --from empty
 finish

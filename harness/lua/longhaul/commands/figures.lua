@@ -1,4 +1,5 @@
 -- figures: every figure of the papers from recorded runs, on one page.
+local begun = require "longhaul.run.begun"
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local figures = require "longhaul.report.figures"
@@ -27,9 +28,7 @@ local function draw(values, rest)
   if not gnuplot.is_available() then error("no figures: " .. gnuplot.missing, 0) end
   local from, out = runs_folder(values.from or "reference"), values.out or "results/figures"
   local state = figures.gather(from, #rest > 0 and rest or figures.scripts(), script.value)
-  if #state.folders == 0 then
-    error(("%s: no runs here, that is no folder with an experiment's runs.csv"):format(from), 0)
-  end
+  if #state.folders == 0 then error(begun.nothing(from), 0) end
   core.make_folder(out)
   figures.draw(state, out)
   local printed = figures.printed(state)

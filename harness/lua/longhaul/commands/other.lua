@@ -1,4 +1,5 @@
 -- version, report, lua.
+local begun = require "longhaul.run.begun"
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local figures = require "longhaul.report.figures"
@@ -32,6 +33,8 @@ local function report(values)
     error(("%s: no experiments here, but in folders below: give --results %s"):format(folder,
       table.concat(below, " or ")), 0)
   end
+  local unfinished = #below == 0 and begun.text(folder)
+  if unfinished then io.stderr:write("note: ", unfinished, "\n") end
   if values.markdown then return io.write(reports.comparison(folder)) and command.ok end
   if values.charts and not core.is_folder(values.charts) then
     error(values.charts .. ": no such folder; `longhaul figures --out FOLDER` draws into one", 0)

@@ -1,0 +1,58 @@
+-- A folder whose runs have all only begun is not said to be empty, whoever looks into it.
+local t = dofile "tests/test.lua"
+local begun = require "longhaul.run.begun"
+local core = require "longhaul.core"
+local figures = require "longhaul.report.figures"
+local html = require "longhaul.report.html"
+local merge = require "longhaul.run.merge"
+local migrate = require "longhaul.run.migrate"
+local query = require "longhaul.report.query"
+local quote = require "longhaul.run.quote"
+local store = require "longhaul.run.store"
+
+local folder = os.tmpname()
+os.remove(folder)
+
+-- A results folder in which two runs of one experiment and one of another have begun, and nothing else is.
+local results = folder .. "/results"
+core.make_folder(results .. "/sweep/curves")
+core.make_folder(results .. "/sweep/checkpoints")
+core.make_folder(results .. "/other/curves")
+core.make_folder(folder .. "/empty")
+core.write_file(results .. "/sweep/curves/aa.csv", "step,loss_bits\n1,8\n")
+core.write_file(results .. "/sweep/checkpoints/aa.snapshot", "")
+core.write_file(results .. "/sweep/checkpoints/bb.snapshot", "")
+core.write_file(results .. "/other/curves/cc.csv", "step,loss_bits\n1,8\n")
+
+local told = "3 runs begun, none finished: the same `longhaul run` goes on"
+
+t.test("runs are counted once, in folders below too", function()
+  t.contains(begun.text(results), told)
+  t.contains(begun.text(results .. "/other"), "1 run begun")
+  t.equal(begun.text(folder .. "/empty"), nil)
+  t.contains(begun.nothing(folder .. "/empty"), "no runs.csv there, nor in a folder below")
+end)
+
+t.test("each command that finds no runs says so", function()
+  t.fails(function() query.stores(results) end, told)
+  t.fails(function() migrate.folder(results) end, told)
+  t.fails(function() merge.folders({ results }, folder .. "/to") end, told)
+  t.equal(#figures.folders(results), 0)
+end)
+
+t.test("the report does not call the folder one without runs", function()
+  local text = core.read_file(html.write(results))
+  t.contains(text, "sweep: 2 runs begun, none finished")
+  t.contains(text, "other: 1 run begun, none finished")
+  t.equal(text:find("Folders without runs", 1, true), nil)
+end)
+
+t.test("a run that has a row has not only begun, whatever it keeps", function()
+  core.make_folder(folder .. "/ended/checkpoints")
+  core.write_file(folder .. "/ended/checkpoints/dd-last.snapshot", "")
+  core.write_file(folder .. "/ended/runs.csv", "run_id,row,dataset,seed,scale,device,status\ndd,a,books,1,small,cpu,done\n")
+  t.equal(#store.of(folder .. "/ended"):begun(), 0)
+end)
+
+os.execute("rm -r " .. quote.shell(folder))
+t.finish()
