@@ -4,10 +4,12 @@ local begun = require "longhaul.run.begun"
 local core = require "longhaul.core"
 local figures = require "longhaul.report.figures"
 local html = require "longhaul.report.html"
+local lh = require "longhaul"
 local merge = require "longhaul.run.merge"
 local migrate = require "longhaul.run.migrate"
 local query = require "longhaul.report.query"
 local quote = require "longhaul.run.quote"
+local runs = dofile "tests/lua/runs.lua"
 local store = require "longhaul.run.store"
 
 local folder = os.tmpname()
@@ -48,10 +50,13 @@ t.test("the report does not call the folder one without runs", function()
 end)
 
 t.test("a run that has a row has not only begun, whatever it keeps", function()
-  core.make_folder(folder .. "/ended/checkpoints")
-  core.write_file(folder .. "/ended/checkpoints/dd-last.snapshot", "")
-  core.write_file(folder .. "/ended/runs.csv", "run_id,row,dataset,seed,scale,device,status\ndd,a,books,1,small,cpu,done\n")
-  t.equal(#store.of(folder .. "/ended"):begun(), 0)
+  local bench = lh.experiment "ended"
+  bench:row { "a", model = lh.models.lstm { width = 4, hidden = 4 }, train = lh.train { steps = 2 },
+    task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 16, batch = 2 } }
+  local record = runs.put(folder, bench, { label = "a" })
+  core.write_file(("%s/ended/curves/%s.csv"):format(folder, record.run_id), "step\n")
+  core.write_file(("%s/ended/checkpoints/%s-last.snapshot"):format(folder, record.run_id), "")
+  t.equal(#store.at(folder, "ended"):begun(), 0)
 end)
 
 os.execute("rm -r " .. quote.shell(folder))
