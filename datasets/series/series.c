@@ -9,6 +9,7 @@
 #include "datasets/generate/generate_series.h"
 #include "datasets/locate.h"
 #include "datasets/series/series_csv.h"
+#include "harness/engine/file.h"
 #include "harness/engine/nearest_name.h"
 #include "harness/engine/text.h"
 
@@ -208,12 +209,39 @@ static lh_status generate(lh_series *series, const lh_series_config *config) {
     return lh_source_generated(&series->source, like != NULL ? like->name : "seasonal");
 }
 
+/* How many values of a file an import carried forward, as it noted beside it; 0 without a note. */
+static lh_status count_carried(const char *path, long long *count) {
+    void *data = NULL;
+    size_t bytes = 0;
+    char *note = lh_format("%s.carried", path), *end = NULL;
+    *count = 0;
+    lh_status status = note != NULL ? LH_OK : LH_EMEMORY;
+    if (status == LH_OK && lh_file_exists(note)) {
+        status = lh_file_read_all(note, &data, &bytes);
+        if (status == LH_OK) *count = strtoll(data, &end, 10);
+        if (status == LH_OK && (end == data || *count < 1))
+            status = lh_fail(LH_EFORMAT, "%s: says no number of values", note);
+    }
+    free(note);
+    free(data);
+    return status;
+}
+
+/* "17420 rows", and what an import filled in. Gives; NULL after LH_EMEMORY. */
+static char *describe_rows(int64_t rows, long long carried) {
+    if (carried == 0) return lh_format("%lld rows", (long long)rows);
+    return lh_format("%lld rows with %lld value%s carried forward", (long long)rows, carried,
+                     carried == 1 ? "" : "s");
+}
+
 static lh_status read_file(lh_series *series, const char *name, const char *path) {
+    long long carried = 0;
     const known *of = series->known;
     series->path = lh_duplicate_text(path);
     if (series->path == NULL) return LH_EMEMORY;
     LH_TRY(lh_series_read_csv(path, of != NULL ? of->columns : NULL, &series->table));
-    char *rows = lh_format("%lld rows", (long long)series->table.rows);
+    LH_TRY(count_carried(path, &carried));
+    char *rows = describe_rows(series->table.rows, carried);
     if (rows == NULL) return LH_EMEMORY;
     const lh_status status = lh_source_found(&series->source, name, rows, path);
     free(rows);

@@ -105,14 +105,14 @@ local function check(path, from)
   error(at and message:sub(1, at - 1) .. from .. message:sub(behind + 1) or message, 0)
 end
 
--- "3 values carried forward (load 2, price 1)"; "" for none.
+-- "3 values carried forward (load 2, price 1)"; nil for none.
 local function carried_text(carried)
   local sum, texts = 0, {}
   for i, name in ipairs(lists.keys(carried)) do
     sum, texts[i] = sum + carried[name], ("%s %d"):format(name, carried[name])
   end
-  if sum == 0 then return "" end
-  return ("; %d value%s carried forward (%s)"):format(sum, sum == 1 and "" or "s", table.concat(texts, ", "))
+  if sum == 0 then return nil end
+  return ("%d value%s carried forward (%s)"):format(sum, sum == 1 and "" or "s", table.concat(texts, ", "))
 end
 
 -- What a series is called that nobody gave a name.
@@ -129,7 +129,10 @@ function series_import.import(from, name, options)
   local target, said = data.make(name, options.replace, function(folder)
     local path = ("%s/%s.csv"):format(folder, name)
     core.write_file(path, chosen_text(from, core.unpack_file(from), options, carried))
-    return check(path, from) .. carried_text(carried or {})
+    local said, filled = check(path, from), carried_text(carried or {})
+    if not filled then return said end
+    core.write_file(path .. ".carried", filled .. "\n") -- what reads the series tells it beside results
+    return said .. "; " .. filled
   end)
   data.tell_made(name, said, target)
 end

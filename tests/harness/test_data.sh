@@ -95,8 +95,12 @@ fails 2 "a rule is one of two" "did you mean 'forward'?" "$LONGHAUL_BIN" data im
 fails 1 "a cell without a value is refused" "load.csv: line 21, column 'load'" "$LONGHAUL_BIN" data import "$scratch/load.csv" --kind series
 succeeds "or takes the last one" "1 value carried forward (load 1), in $XDG_CACHE_HOME/longhaul/load" \
     "$LONGHAUL_BIN" data import "$scratch/load.csv" --kind series --missing forward --columns load
-succeeds "a series is found by its name" "load (20 rows in load/load.csv)" "$LONGHAUL_BIN" train --model dlinear --task forecasting \
+succeeds "a series is found by its name" "load (20 rows with 1 value carried forward in load/load.csv)" "$LONGHAUL_BIN" train --model dlinear --task forecasting \
     --task-options 'name=load seq_len=2 label_len=1 pred_len=1 batch=2' --train 'steps=2 warmup=1'
+
+echo none >"$XDG_CACHE_HOME/longhaul/load/load.csv.carried"
+fails 1 "a note of what was carried forward has a number" "load.csv.carried: says no number" "$LONGHAUL_BIN" train --model dlinear \
+    --task forecasting --task-options 'name=load seq_len=2 label_len=1 pred_len=1 batch=2' --train 'steps=2 warmup=1'
 
 # verify SUM: compares what was fetched
 verify() {
