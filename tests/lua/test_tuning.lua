@@ -18,8 +18,7 @@ local tuning = require "longhaul.run.tuning"
 
 local task = lh.tasks.language_model {
   lh.data.text { "books", documents = 20, document_bytes = 512, limit_eval_bytes = 256 }, segment = 32,
-  batch = 2,
-}
+  batch = 2 }
 local function slide(width)
   return lh.models.slide { layers = 1, width = width, heads = 2, window = 8, dropout = 0 }
 end
@@ -569,6 +568,7 @@ refused({ rate = { 1, 2 } }, "field 'by' names a metric")
 refused({ rate = { 1, 2 }, by = "valid_bits_per_tokens" }, "valid_bits_per_token")
 refused({ rate = { 1, 2 }, by = "bits_per_token" }, "no loss or score of the validation split")
 refused({ rate = 1, by = "valid_bits_per_token" }, "'rate' takes the values that are tried")
+refused({ rate = { 1, 2, 1.0 }, by = "valid_bits_per_token" }, "'rate' tries 1 twice")
 refused({ by = "valid_bits_per_token" }, "nothing is tried")
 t.test("runs whose trials are not beside them are stale for that reason", function()
   local bench, settings = sweep("parted", rates), settings_in(scratch())

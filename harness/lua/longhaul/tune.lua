@@ -27,6 +27,13 @@ local function check_axis(name, values)
   if type(values) ~= "table" or #values < 2 then
     spec.fail(("tune: '%s' takes the values that are tried, as in { 1e-3, 3e-3 }"):format(name))
   end
+  local seen = {}
+  for _, value in ipairs(values) do
+    local text = tostring(math.tointeger(value) or value)
+    -- the better half of the trials could be one trial twice
+    if seen[text] then spec.fail(("tune: '%s' tries %s twice"):format(name, text)) end
+    seen[text] = true
+  end
 end
 
 -- The fields that are no training option.
