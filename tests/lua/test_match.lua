@@ -154,6 +154,7 @@ local slide = lh.models.slide { layers = 2, heads = 2, window = 8 }
 refused({ slide, task = text }, "a budget is needed")
 refused({ slide, task = text, parameters = 1e6, flops_per_token = 1e6 }, "one budget at a time")
 refused({ slide, task = text, parameters = 10 }, "slide")
+refused({ slide, task = text, parameters = 1e300 }, "with width = 65536")
 refused({ slide, task = text, parameters = 1e6, step_time_ms = 9 }, "one budget at a time")
 refused({ slide, task = text, parameter = 10 }, "did you mean 'parameters'")
 refused({ slide, parameters = 10 }, "field 'task' is missing")

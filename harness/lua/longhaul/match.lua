@@ -61,6 +61,9 @@ end
 local Search = {}
 Search.__index = Search
 
+-- Of a budget beyond all that floats tell apart every size is as far away; the largest is the nearest.
+function Search:is_larger(found) return found < self.budget and found > self.best.found end
+
 -- What the model costs with these changes; a size that it refuses costs too much.
 function Search:cost(changes)
   local good, found = pcall(function() return self.count(self.model:with(changes)) end)
@@ -69,7 +72,7 @@ function Search:cost(changes)
     return math.huge
   end
   local distance = math.abs(found / self.budget - 1)
-  if not self.best or distance < self.best.error then
+  if not self.best or distance < self.best.error or distance == self.best.error and self:is_larger(found) then
     self.best = { error = distance, changes = changes, found = found }
   end
   return found
