@@ -334,12 +334,16 @@ store.timing_columns = joined(
 -- Without these nobody can tell what was timed beside what, and when.
 local needed_of_timings = { "round", "configuration", "date", "step_time_ms" }
 
+-- What else is a number or nothing there, as those of runs.csv.
+local numbers_of_timings = joined(metrics.columns_from "timing",
+  { "threads", "ranks", "tokens_per_step", "matrix_rate", "steps", "warmup", "load", "cores" })
+
 --- The records of timings.csv by `read(records)`, which is called again when the file has changed.
 function Store:timings(read)
   local path = self.path .. "/timings.csv"
   return known(self, path, function(there)
     local records = there and csv.read(path, needed_of_timings) or {}
-    csv.check_numbers(path, records, { "step_time_ms" }, metrics.columns_from "timing")
+    csv.check_numbers(path, records, { "step_time_ms" }, numbers_of_timings)
     return read(records)
   end)
 end

@@ -392,7 +392,8 @@ t.test("a file that lacks what readers need is refused by its name", function()
   t.fails(function() results:read_curve("a", 10) end,
     "curves.csv: record 2: column 'step': 'x' is no number")
   t.fails(function() results:read_curve("d", 10) end, "d.csv: there is no column 'step'")
-  for wrong, column in pairs { ["0x10"] = "peak_memory_bytes", abc = "tokens_per_second", nan = "step_time_q1_ms" } do
+  for wrong, column in pairs { ["0x10"] = "peak_memory_bytes", abc = "tokens_per_second", nan = "step_time_q1_ms",
+    ["0.3 of 2"] = "load", two = "threads", ["2 cores"] = "cores", ["1k"] = "tokens_per_step" } do
     write("lacking/timings.csv", ("round,configuration,date,step_time_ms,%s\n1,a,2026,inf,\n1,a,2026,2,%s\n")
       :format(column, wrong))
     t.fails(function() store.open(folder, "lacking"):timings(ignore) end,
