@@ -211,52 +211,63 @@ local function sentence_of(group, base, measure, axis, fall, of)
     place_text(fall.x, fall.points, fall.base), fall.x == fall.first and ", the first that was measured" or "", of)
 end
 
---- From where on each group is below the one that `options.crossing` names, as sentences.
-function exponents.crossings(experiment, options, results)
+-- What each group is by each measure over each axis: { group =, measure =, axis =, points =, fall = } ...
+local function fits_of(experiment, options, results)
   local list = {}
   for _, group in ipairs(groups_of(experiment, options.group)) do
     for _, measure in ipairs(lists.keys(options.of)) do
       for _, axis in ipairs(options.over) do
-        local fall = fall_of(experiment, options, results, group, measure, axis)
-        list[#list + 1] = fall and sentence_of(group, options.crossing, measure, axis, fall,
-          behind(results, fall.points, fall.bases)) or nil
+        list[#list + 1] = { group = group, measure = measure, axis = axis,
+          points = largest(sets_along(experiment, results, options, group, axis, measure)),
+          fall = fall_of(experiment, options, results, group, measure, axis) }
       end
     end
   end
   return list
 end
 
--- The record of a group, a measure and an axis; nil below two points. `formulas`: of the paper, by group and measure.
-local function record_of(experiment, options, results, formulas, group, measure, axis)
-  local points = largest(sets_along(experiment, results, options, group, axis, measure))
+local function crossings_of(fits, options, results)
+  local list = {}
+  for _, fit in ipairs(fits) do
+    local fall = fit.fall
+    list[#list + 1] = fall and sentence_of(fit.group, options.crossing, fit.measure, fit.axis, fall,
+      behind(results, fall.points, fall.bases)) or nil
+  end
+  return list
+end
+
+--- From where on each group is below the one that `options.crossing` names, as sentences.
+function exponents.crossings(experiment, options, results)
+  return crossings_of(fits_of(experiment, options, results), options, results)
+end
+
+-- The record of a fit; nil below two points. `formulas`: of the paper, by group and measure.
+local function record_of(fit, options, results, formulas)
+  local points, fall = fit.points, fit.fall
   local slope, standard_error = exponents.slope(points)
   if not slope then return nil end
-  local fall = fall_of(experiment, options, results, group, measure, axis)
   return {
-    row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope),
+    row = fit.group, measure = fit.measure, over = fit.axis, exponent = ("%.3f"):format(slope),
     standard_error = standard_error and ("%.3f"):format(standard_error),
     points = #points, held = points.held, busy = points.busy,
     status = points.doubtful or points.busy and "busy" or "done",
     rounds = results:apart(points.read, points) and "several" or nil,
-    published = (formulas[group] or {})[measure],
+    published = (formulas[fit.group] or {})[fit.measure],
     scale = results.scale, device = results.device, below = fall and options.crossing,
     below_from = fall and (fall.x and place_text(fall.x, fall.points, fall.base) or "none"),
     below_rounds = fall and is_of_several(results, fall.points, fall.base) and "several" or nil,
   }
 end
 
+local function records_of(fits, options, results)
+  local formulas, records = options.published and published.formulas(options.published) or {}, {}
+  for _, fit in ipairs(fits) do records[#records + 1] = record_of(fit, options, results, formulas) end
+  return records
+end
+
 --- One record for each group, measure and axis that has been measured at two points or more.
 function exponents.records(experiment, options, results)
-  local formulas = options.published and published.formulas(options.published) or {}
-  local records = {}
-  for _, group in ipairs(groups_of(experiment, options.group)) do
-    for _, measure in ipairs(lists.keys(options.of)) do
-      for _, axis in ipairs(options.over) do
-        records[#records + 1] = record_of(experiment, options, results, formulas, group, measure, axis)
-      end
-    end
-  end
-  return records
+  return records_of(fits_of(experiment, options, results), options, results)
 end
 
 --- What a reader must know of the runs and times behind the records: one sentence each.
@@ -311,10 +322,10 @@ exponents.more_columns = { "changed", "below", "below_from", "below_rounds" }
 
 --- Writes <folder>/<name>.{csv,md} and prints the fits; gives the paths.
 function exponents.write(experiment, options, results, folder)
-  local records = exponents.records(experiment, options, results)
+  local fits = fits_of(experiment, options, results)
+  local records = records_of(fits, options, results)
   if #records == 0 then return {} end
-  local sentences = exponents.notes(records)
-  local crossings = exponents.crossings(experiment, options, results)
+  local sentences, crossings = exponents.notes(records), crossings_of(fits, options, results)
   table.move(crossings, 1, #crossings, #sentences + 1, sentences)
   print("")
   for _, r in ipairs(records) do
