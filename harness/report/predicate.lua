@@ -42,7 +42,13 @@ local printed = evidence.printed()
 --- What a paper prints for this cell, in the paper's unit; nil where it prints nothing.
 ---@param cell longhaul.term
 ---@return number?
-function predicate.printed(cell) return printed:mean(cell.cell) end
+function predicate.printed(cell)
+  if not term.is(cell) or not cell.cell then
+    script_line.fail(("only of a cell is known what is printed, not of a %s"):format(term.is(cell) and "computed term"
+      or type(cell)))
+  end
+  return printed:mean(cell.cell)
+end
 
 --- Whether a paper prints a number for this cell.
 ---@param cell longhaul.term
@@ -99,6 +105,9 @@ function predicate.any(parts) return joined("any", parts) end
 ---@param make fun(value: any): longhaul.predicate
 ---@return longhaul.predicate
 function predicate.each(list, make)
+  if type(list) ~= "table" or type(make) ~= "function" then
+    script_line.fail "'each' takes a list, and a function of a value that gives a predicate"
+  end
   local parts = {}
   for i, value in ipairs(list) do parts[i] = make(value) end
   return predicate.all(parts)

@@ -110,8 +110,8 @@ function term.greatest(parts) return made_of_list("greatest", "max", parts, math
 ---@return longhaul.term
 function term.abs(part) return made_of(("|%s|"):format(text_of(part)), { part }, 1, math.abs) end
 
-local function check_digits(digits)
-  if not (math.tointeger(digits) and digits >= 0 and digits < 100) then
+local function check_digits(digits, least)
+  if not (type(digits) == "number" and math.tointeger(digits) and digits >= least and digits < 100) then
     script_line.fail(("a number has a whole number of digits, not %s"):format(tostring(digits)))
   end
 end
@@ -129,7 +129,7 @@ end
 ---@param decimals integer
 ---@return longhaul.term
 function term.rounded(part, decimals)
-  check_digits(decimals)
+  check_digits(decimals, 0)
   local text = ("round(%s, %d)"):format(text_of(part), decimals)
   return rounding(text, part, ("%%.%df"):format(decimals), function() return 0.5 * 10 ^ -decimals end)
 end
@@ -139,7 +139,7 @@ end
 ---@param digits integer
 ---@return longhaul.term
 function term.significant(part, digits)
-  check_digits(digits - 1)
+  check_digits(digits, 1)
   local text = ("%s to %d digits"):format(text_of(part), digits)
   return rounding(text, part, ("%%.%de"):format(digits - 1), function(value)
     return value == 0 and 0 or 0.5 * 10 ^ (math.floor(math.log(math.abs(value), 10)) - digits + 1)

@@ -218,7 +218,9 @@ local mistakes = {
   { "bench:table { columns = { 'mse' }, best = { mes = 'min' } }", "did you mean 'mse'" },
   { "lh.data.first 'books'", "first takes the names of corpora" },
   { "lh.by_scale 'x'", "by_scale takes a table" },
-  { "model:with(5)", "bad argument #1 to 'for iterator' (table expected, got number)" },
+  { "model:with(5)", "with takes a table of options" },
+  -- what fails in a line of ours
+  { "model:with(setmetatable({}, { __pairs = function() return 5 end }))", "attempt to call a number value" },
   { "lh.grid { 'window' }", "an axis is a name and its values" },
   { "lh.experiment 'a/b'", "an experiment's name" },
   { "print(windw)", "undefined global 'windw'" },

@@ -224,6 +224,7 @@ longhaul.tasks = constructors("task", core.tasks())
 local function reads(kind, task, example)
   local make = longhaul.tasks[task]
   return function(options)
+    if type(options) ~= "table" then return make(options) end
     local merged = {}
     for key, value in pairs(options) do
       if key == 1 then

@@ -61,6 +61,7 @@ end
 ---@param changes table<string, any>
 ---@return longhaul.spec
 function Spec:with(changes)
+  if type(changes) ~= "table" then spec.fail "with takes a table of options, as in { window = 64 }" end
   local values = {}
   for key, value in pairs(self[given_values]) do values[key] = value end
   for key, value in pairs(changes) do values[key] = value end
@@ -77,11 +78,16 @@ function spec.changed(given, text)
   return new(given.kind, given.name, values, options)
 end
 
+local function check_name(what, name)
+  if type(name) ~= "string" then spec.fail(("%s takes the name of an option, not a %s"):format(what, type(name))) end
+end
+
 --- The value of one option: a number, a boolean, a string or an array of integers; nil when there
 --- is none.
 ---@param name string
 ---@return any
 function Spec:option(name)
+  check_name("option", name)
   return self.options:value(name)
 end
 
@@ -90,6 +96,7 @@ end
 ---@param name string
 ---@return string
 function Spec:spelled(name)
+  check_name("spelled", name)
   return self.options:spelled(name)
 end
 
