@@ -350,7 +350,7 @@ for i in 1 2 3; do
     printf 'many %d\n' $i >"$scratch/many/$i.txt"
     printf 'more %d\n' $i >"$scratch/more/$i.txt"
 done
-said_by() { cat $(find "$XDG_CACHE_HOME/longhaul/$1" -type f) | cut -d ' ' -f 1 | sort | uniq -c; }
+said_by() { find "$XDG_CACHE_HOME/longhaul/$1" -type f -exec cut -d ' ' -f 1 {} + | sort | uniq -c; }
 succeeds "a corpus of three" "3 documents" "$LONGHAUL_BIN" data import "$scratch/many" --name killed
 quietly 137 "an import that is killed as it takes a corpus' place" \
     env PATH="$scratch/deadly:$PATH" "$LONGHAUL_BIN" data import "$scratch/more" --name killed --replace
