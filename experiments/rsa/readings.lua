@@ -11,8 +11,9 @@ bench:seeds(languages.seeds)
 
 local function axis(name, values) return { name, table.unpack(values) } end
 
--- Cases I and IV have every kind of head between them. Positions of the embeddings, which are for
--- strings as long as those of training, wait for a bigger machine.
+-- Cases I and IV have every kind of head between them. Etas by turns from -2 on, and positions of the
+-- embeddings, which are for strings as long as those of training, wait for a bigger machine.
+local etas = lh.by_scale { smoke = { "even", "negative" }, medium = { "even", "negative", "mirrored" } }
 local positions = lh.by_scale {
   smoke = { "none", "relative" }, medium = { "none", "relative", "sinusoidal" },
 }
@@ -20,7 +21,7 @@ local rates = lh.by_scale { smoke = { 0.005, 0.002 }, study = { 0.005 }, medium 
 local cases = lh.by_scale { smoke = { "I", "IV" }, medium = { "I", "II", "III", "IV" } }
 
 for point in lh.grid {
-  { "clip", 0, 0.25 }, { "etas", "even", "negative" },
+  { "clip", 0, 0.25 }, axis("etas", etas),
   axis("rate", rates), axis("positions", positions), axis("case", cases),
 } do
   for _, name in ipairs(languages.names) do

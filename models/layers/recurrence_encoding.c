@@ -8,7 +8,7 @@
 #include "models/layers/common.h"
 
 static const char *const sharings[] = {"pair", "frozen", "independent", NULL};
-static const char *const spreads[] = {"even", "random", "negative", NULL};
+static const char *const spreads[] = {"even", "random", "negative", "mirrored", NULL};
 
 enum { DEFAULT_CUTOFF = 200 };
 
@@ -23,10 +23,9 @@ const lh_option lh_recurrence_config_options[] = {
                "largest power K in a REM; 0: no limit"),
     LH_CHOICE("rsa_sharing", lh_recurrence_config, sharing, LH_RECURRENCE_PAIR, sharings,
               "nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own"),
-    LH_CHOICE(
-        "rsa_spread", lh_recurrence_config, spread, LH_RECURRENCE_EVEN, spreads,
-        "first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with "
-        "every eta below zero"),
+    LH_CHOICE("rsa_spread", lh_recurrence_config, spread, LH_RECURRENCE_EVEN, spreads,
+              "first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with "
+              "every eta below zero, or evenly with etas by turns from -2 on instead of 1"),
     {0}};
 
 static const double quarter_pi = 0.78539816339744831;
@@ -92,11 +91,12 @@ static double spread(int64_t index, int64_t count) {
     return count < 2 ? 1.5 : 1.0 + (double)index / (double)(count - 1);
 }
 
-/* The i-th of `count` etas: 1, -1, 1.5, -1.5, 2, or -1, -1.25, -1.5, -1.75, -2. */
+/* The i-th of `count` etas: 1, -1, 1.5, -1.5, 2; negative -1, -1.25, -1.5, -1.75, -2; mirrored -2,
+ * 2, -1.5, 1.5, -1. */
 static double eta_of(lh_recurrence_spread how, int64_t i, int64_t count) {
     if (how == LH_RECURRENCE_NEGATIVE) return -spread(i, count);
-    const double size = spread(i / 2, (count + 1) / 2);
-    return i % 2 == 0 ? size : -size;
+    const double size = spread(i / 2, (count + 1) / 2), sign = i % 2 == 0 ? 1 : -1;
+    return how == LH_RECURRENCE_MIRRORED ? sign * (size - 3) : sign * size;
 }
 
 /* `count` regular heads: the next entries of eta. Gives the next free entry. */

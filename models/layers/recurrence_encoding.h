@@ -31,9 +31,10 @@ typedef enum lh_recurrence_sharing {
 
 /* How first values fill their intervals; the paper says "to spread out". */
 typedef enum lh_recurrence_spread {
-    LH_RECURRENCE_EVEN,    /* evenly, eta by turns of either sign */
-    LH_RECURRENCE_RANDOM,  /* drawn uniformly */
-    LH_RECURRENCE_NEGATIVE /* evenly, every eta below zero */
+    LH_RECURRENCE_EVEN,     /* evenly, eta by turns of either sign, from 1 on */
+    LH_RECURRENCE_RANDOM,   /* drawn uniformly */
+    LH_RECURRENCE_NEGATIVE, /* evenly, every eta below zero */
+    LH_RECURRENCE_MIRRORED  /* evenly by turns, from -2 on */
 } lh_recurrence_spread;
 
 typedef struct lh_recurrence_config {

@@ -100,18 +100,23 @@ TEST(parameters_of_table_2) {
         CHECK_EQ_INT(count_parameters("transformer", rows[i].options, setup), rows[i].count);
 }
 
-TEST(first_encodings_can_be_negative) {
-    static const double expected[] = {-1, -1.25, -1.5, -1.75, -2};
+static void check_first_etas(const char *options, const double *expected) {
     model_bench bench;
     real eta[5];
-    REQUIRE(bench_open(&bench, "transformer",
-                       "layers=1 width=20 heads=5 rsa_kinds=5,0,0,0,0,0 rsa_spread=negative", 1));
+    REQUIRE(bench_open(&bench, "transformer", options, 1));
     const lh_params *params = bench.model->params;
     REQUIRE_OK(lh_tensor_read(
         lh_params_get(params, lh_params_find(params, "layers.0.recurrence.eta")), eta, 5));
     for (int i = 0; i < 5; ++i)
         CHECK_NEAR(eta[i], expected[i], 1e-6);
     bench_close(&bench);
+}
+
+TEST(signs_of_first_encodings_are_an_option) {
+#define FIVE_REGULAR "layers=1 width=20 heads=5 rsa_kinds=5,0,0,0,0,0 "
+    check_first_etas(FIVE_REGULAR "rsa_spread=even", (double[]){1, -1, 1.5, -1.5, 2});
+    check_first_etas(FIVE_REGULAR "rsa_spread=negative", (double[]){-1, -1.25, -1.5, -1.75, -2});
+    check_first_etas(FIVE_REGULAR "rsa_spread=mirrored", (double[]){-2, 2, -1.5, 1.5, -1});
 }
 
 /* Drawn sizes stay in the paper's intervals, with both signs of eta; evenly spread ones are given.

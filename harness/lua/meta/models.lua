@@ -18,7 +18,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 
 ---@class longhaul.models.slide
 ---@field layers? integer # number of layers (default 12)
@@ -37,7 +37,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 
 ---@class longhaul.models.brt
 ---@field layers? integer # number of layers (default 12)
@@ -56,7 +56,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field recurrence? "none"|"fixed:dual"|"fixed:single"|"fixed:skip"|"lstm:dual"|"lstm:single"|"lstm:skip" # gate and gate configuration, sections 3.4 and 3.6 (default fixed:skip)
 ---@field recurrent_layers? integer[]|string # recurrent layers, from 1; negative counts from the top (-3 of 12 is the paper's layer 10) (default -3)
 ---@field states? integer # state vectors S; 0: as many as window (default 0)
@@ -81,7 +81,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field memory? integer # tokens that the memory holds per row (default 32768)
 ---@field top? integer # nearest keys that a query attends to (default 128)
 ---@field memory_layer? integer # layer with the memory, from 1; negative counts from the top (default -4)
@@ -99,7 +99,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field span? integer # attention span S in tokens (default 512)
 
 ---@class longhaul.models.universal
@@ -114,7 +114,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field span? integer # attention span S in tokens (default 512)
 ---@field steps? integer # recurrent steps: applications of the one layer (N) (default 8)
 
@@ -131,7 +131,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field forward_size? integer # new tokens of a step (C) (default 64)
 ---@field steps? integer # recurrent steps N: passes of every token through the core; the step size is N * C (default 4)
 ---@field cache? "inputs"|"outputs" # what crosses a segment boundary: the layers' inputs (section 3.2) or, as in the released code, their outputs (default inputs)
@@ -150,7 +150,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field forward_size? integer # new tokens of a step (C) (default 64)
 ---@field step_size? integer # tokens that a step reads, cached ones included (N * C) (default 256)
 ---@field computed_steps? integer # passes of every token before it is cached (M) (default 1)
@@ -168,7 +168,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field span? integer # tokens before each one that it sees (S) (default 512)
 ---@field memory? "mix"|"top" # what a token leaves behind: a learned mixture of all its layers, or the top one (default mix)
 ---@field see_self? boolean # let a token attend to itself too (as a cached staircase does) (default false)
@@ -199,7 +199,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field cluster_divisor? integer # embeddings of each cluster of 'cutoffs' are narrower by this factor than those before it (div_val), read and predicted by projections; 1: all as wide as the model (default 1)
 ---@field share_biases? boolean # all layers have the same biases of positions (not untie_r) (default true)
 
@@ -224,7 +224,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field cluster_divisor? integer # embeddings of each cluster of 'cutoffs' are narrower by this factor than those before it (div_val), read and predicted by projections; 1: all as wide as the model (default 1)
 ---@field share_biases? boolean # all layers have the same biases of positions (not untie_r) (default true)
 
@@ -249,7 +249,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field cluster_divisor? integer # embeddings of each cluster of 'cutoffs' are narrower by this factor than those before it (div_val), read and predicted by projections; 1: all as wide as the model (default 1)
 ---@field share_biases? boolean # all layers have the same biases of positions (not untie_r) (default true)
 
@@ -317,7 +317,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 
 ---@class longhaul.models.rsa
 ---@field layers? integer # number of layers (default 2)
@@ -329,7 +329,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 
 ---@class longhaul.models.gpt2
 ---@field layers? integer # blocks (L) (default 12)
@@ -342,7 +342,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field window? integer # tokens that the model sees at once (T); 0: the segment (default 0)
 ---@field overlap? integer # tokens of a window that the next one repeats (default 0)
 ---@field recompute? boolean # keep one window's activations at a time and compute the others again in backward (default true)
@@ -359,7 +359,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field window? integer # tokens that the model sees at once (T); 0: the segment (default 0)
 ---@field overlap? integer # tokens of a window that the next one repeats (default 0)
 ---@field recompute? boolean # keep one window's activations at a time and compute the others again in backward (default true)
@@ -385,7 +385,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 
 ---@class longhaul.models.reformer
 ---@field layers? integer # number of layers (n_l) (default 12)
@@ -447,7 +447,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field attention? "full"|"prob" # self-attention: ProbSparse or dense (default prob)
 ---@field factor? integer # ProbSparse: factor * ceil(ln length) queries attend, as many keys are sampled (c) (default 5)
 ---@field mix? boolean # leave heads and steps of the decoder's self-attention swapped, as the released code does (default true)
@@ -467,7 +467,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field kernel? integer # steps that queries and keys of self-attention are convolved over (k) (default 3)
 ---@field local? integer # distances up to this are visible beside the powers of two (default 0)
 ---@field restart? integer # the pattern of distances begins again after so many steps; 0: never (default 0)
@@ -485,7 +485,7 @@
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 
 ---@class longhaul.models.dlinear
 ---@field decompose? boolean # DLinear: maps of their own for the moving average and for what is left (default true)
