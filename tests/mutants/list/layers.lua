@@ -100,7 +100,8 @@ return {
   {
     file = "models/layers/recurrence_encoding.c", tests = oracle .. " tests/models/test_transformer.c",
     { "part == 1 ? config->dilation[i - first] : 1", "1 + 0 * part", "no dilation" },
-    { "i % 2 == 0 ? size : -size", "size", "regular heads begin with one sign", tests = "tests/models/test_models.c:recurrence_encodings_begin_spread_out" },
+    { "i % 2 == 0 ? 1 : -1;", "1;", "regular heads begin with one sign", tests = "tests/models/test_models.c:recurrence_encodings_begin_spread_out" },
+    { "sign * (size - 3)", "-sign * size", "mirrored heads begin at -1", tests = "tests/models/test_transformer.c" },
     { "lists.both_ways = attention->min_distance < 0;", "lists.both_ways = false;", "encoders look back only" },
   },
   {
