@@ -449,6 +449,16 @@ function known.claims(machine, wanted)
   return "| claim | the paper | measured |\n|---|---|---|\n" .. table.concat(lines, "\n")
 end
 
+--- The claims that could not fail at scale study, and why.
+function known.untested(machine)
+  local lines = {}
+  for _, claim in ipairs(matching(machine .. "/claims/claims.csv", { scale = "study", verdict = "untested" })) do
+    lines[#lines + 1] = ("| `%s` | %s | %s |"):format(claim.claim, quote.markdown(claim.sentence),
+      quote.markdown(claim.note))
+  end
+  return "| claim | the paper | why |\n|---|---|---|\n" .. table.concat(lines, "\n")
+end
+
 --- The comparison of a machine's runs: every architecture on every task.
 function known.comparison(machine)
   return (require("longhaul.report.report").comparison(root .. machine):gsub("\n$", ""))

@@ -119,6 +119,15 @@ t.test("a claim that fails, or is open though some of it was measured, is spoken
   end
 end)
 
+t.test("at full size a claim is untested by its definition alone", function()
+  local full, never = { scale = "paper", results = "results", device = "cpu" }, {}
+  for _, claim in ipairs(script.load("experiments/claims.lua", full).claims) do
+    if type(claim.untested) == "string" then never[#never + 1] = claim[1] end
+  end
+  table.sort(never)
+  t.equal(table.concat(never, " "), "rsa_p023 rsa_p075")
+end)
+
 -- Three rows of two seeds: "a" passes "b" between half and three quarters, "c" passes "b" at the end, hardly apart.
 local bits = {
   a = { { 3.0, 3.0 }, { 1.0, 1.1 }, { 0.5, 0.6 } },
