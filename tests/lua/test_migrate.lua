@@ -168,6 +168,21 @@ t.test("runs that an older longhaul adds later leave today's times, and what the
   t.equal(core.read_file(path .. "/runs.csv.v1"), original)
 end)
 
+t.test("rows of a label at several places are several rows, timed in a round each", function()
+  local places, rows = { {}, { dataset = "wiki" }, { scale = "medium" }, { device = "cuda" } }, {}
+  for i, place in ipairs(places) do
+    rows[#rows + 1] = old_run("b" .. i, "base", 1, 10, 10, place)
+    rows[#rows + 1] = old_run("a" .. i, "a", 1, 8, 10, place)
+  end
+  core.make_folder(folder .. "/apart")
+  csv.write(folder .. "/apart/runs.csv", columns, rows)
+  t.equal(migrate.folder(folder .. "/apart")[1],
+    folder .. "/apart: 8 runs are of identity 1, 8 step times moved")
+  local rounds = csv.groups(csv.read(folder .. "/apart/timings.csv"), { "round" })
+  t.equal(#rounds, #places)
+  for _, records in ipairs(rounds) do t.equal(records[1].row .. records[2].row, "basea") end
+end)
+
 t.test("a folder without results is named", function()
   t.fails(function() migrate.folder(folder .. "/claims") end, folder
     .. "/claims: no runs.csv there, nor in a folder below")

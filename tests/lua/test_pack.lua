@@ -125,6 +125,28 @@ t.test("of a script only what it would run today is kept, in its order", functio
   t.equal(#csv.read(to .. "/packed/timings.csv"), 4)
 end)
 
+t.test("a row that waits for its trials has no run yet, not the one of its options before them", function()
+  local from, to = folder .. "/waiting", folder .. "/kept-waiting"
+  local task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 4,
+    document_bytes = 2000 }, segment = 32, batch = 2, }
+  local function bench_of(tune)
+    local bench = lh.experiment "waits"
+    for _, label in ipairs { "plain", "tuned" } do
+      bench:row { label, dataset = "books", task = task, train = lh.train { steps = 1 },
+        tune = label == "tuned" and tune or nil,
+        model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 } }
+    end
+    return bench
+  end
+  local settings = { scale = "smoke", device = "cpu", results = from, no_timing = true }
+  runner.run(bench_of(), settings)
+  t.equal(#store.at(from, "waits"):rows(), 2)
+  pack.script(bench_of(lh.tune { rate = { 1e-3, 1e-2 }, by = "valid_bits_per_token" }), settings, to)
+  local kept = store.at(to, "waits"):rows()
+  t.equal(#kept, 1)
+  t.equal(kept[1].row, "plain")
+end)
+
 t.test("runs that came to a packed folder are packed with those that were there", function()
   local made = fill "grown"
   pack.folder(made.path, made.path)
