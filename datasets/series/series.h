@@ -53,7 +53,8 @@ typedef struct lh_series_range {
 lh_series_range lh_series_split(const lh_series *series, lh_split split);
 
 /* "ETTh1 (17420 rows in the data folder)" or "ETTh1 (embedded generator)"; "load (20 rows with 3
- * values carried forward in load/load.csv)" where load.csv.carried, which an import leaves, says so. */
+ * values carried forward in load/load.csv)" where load.csv.carried, which an import leaves, says
+ * so. */
 const char *lh_series_source(const lh_series *series);
 /* Which rows the splits of a file have and, where it is called as a public data set is, that this
  * one's name splits it as is published; NULL of the generator. Gives *out (free()). */
