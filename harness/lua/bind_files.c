@@ -235,8 +235,7 @@ static int remove_file(lua_State *lua) {
 /* rename_file(from, to): of files and folders; what is at `to` is replaced as rename(2) does. */
 static int rename_file(lua_State *lua) {
     const char *from = luaL_checkstring(lua, 1), *to = luaL_checkstring(lua, 2);
-    if (lh_io_refused() || rename(from, to) != 0)
-        lh_lua_check(lua, lh_io_failure("rename", from));
+    if (lh_io_refused() || rename(from, to) != 0) lh_lua_check(lua, lh_io_failure("rename", from));
     return 0;
 }
 

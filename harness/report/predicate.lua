@@ -106,7 +106,7 @@ function predicate.any(parts) return joined("any", parts) end
 ---@return longhaul.predicate
 function predicate.each(list, make)
   if type(list) ~= "table" or type(make) ~= "function" then
-    script_line.fail "'each' takes a list, and a function of a value that gives a predicate"
+    script_line.fail "'each' takes a list, and what makes a predicate of each value"
   end
   local parts = {}
   for i, value in ipairs(list) do parts[i] = make(value) end
