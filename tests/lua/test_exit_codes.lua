@@ -83,7 +83,8 @@ end)
 t.test("a name behind a command", function()
   for _, line in ipairs { "no-such-command", "help no-such-command", "check no-such-model", "describe no-such-thing",
     "data no-such-action", "data fetch no-such-corpus", "data verify no-such-corpus", "results no-such-action a b",
-    "new no-such-skeleton x", "completion no-such-shell", "bench --only no-such-part", "bench --model no-such-model" } do
+    "new no-such-skeleton x", "completion no-such-shell", "bench --only no-such-part",
+    "bench --model no-such-model" } do
     expect(2, line)
   end
 end)

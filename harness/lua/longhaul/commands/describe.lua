@@ -404,7 +404,7 @@ end
 local function describe_of_sort(word, name, values)
   local sort = sort_called(word)
   if not sort then
-    command.misuse(("longhaul describe: '%s' is one word too many: describe takes one NAME, or one of %s and a NAME"):format(
+    command.misuse(("longhaul describe: '%s' is one word too many: it takes one NAME, or one of %s and a NAME"):format(
       name, table.concat(words(), ", ")))
   end
   if not show({ sort }, name, values) then command.one_of(singular(sort), name, lists.names(sort[2]())) end
@@ -440,8 +440,8 @@ return {
       .. "[--task NAME] [--task-options TEXT] [--published-names] "
       .. "[--cost] [--device NAME] [--batch N] [--train TEXT]",
     description = "Of a model: options, parameters, state and FLOPs, to which the options below belong.\n"
-      .. "Without a name: the models, or all of the sort that is named, as `describe metrics`. A sort and a NAME: "
-      .. "what is called so of that sort alone, as `describe metric mse`.",
+      .. "Without a name: the models, or all of the sort that is named, as `describe metrics`. "
+      .. "A sort and a NAME: what is called so of that sort alone, as `describe metric mse`.",
     options = {
       { "options=", "model options", "TEXT" },
       { "vocabulary=", "embedding rows (default 32128)", "N" },
