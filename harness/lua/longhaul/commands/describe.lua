@@ -435,7 +435,8 @@ return {
     name = "describe", takes = takes,
     summary = "a model in numbers; any task, option, metric, chart, corpus or kernel",
     run = describe,
-    most = 2, usage = "describe [NAME | (models | tasks | training | options | metrics | charts | data | kernels) [NAME]] "
+    most = 2,
+    usage = "describe [NAME | (models | tasks | training | options | metrics | charts | data | kernels) [NAME]] "
       .. "[--options TEXT] [--vocabulary N] [--segment N] [--match BUDGET] "
       .. "[--task NAME] [--task-options TEXT] [--published-names] "
       .. "[--cost] [--device NAME] [--batch N] [--train TEXT]",
