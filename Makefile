@@ -188,8 +188,8 @@ cuda: ## Compile the CUDA kernels too, warnings as errors, and check their machi
 
 # cuobjdump comes with a whole toolkit, and not with every nvcc; a new table is left beside the objects.
 cuobjdump = $(or $(CUOBJDUMP),$(wildcard $(cuda_home)/bin/cuobjdump),$(shell command -v cuobjdump))
-read_machine_code = lua5.4 scripts/machine-code.lua $(cuobjdump) sm_90 $(nvcc_release) kernels/cuda/machine_code.csv $^ \
-    >$(B)/machine_code.csv
+read_machine_code = lua5.4 scripts/machine-code.lua $(cuobjdump) sm_90 $(nvcc_release) kernels/cuda/machine_code.csv \
+    kernels/cuda/dynamic_shared.csv $^ >$(B)/machine_code.csv
 left_unread = echo "machine code is not checked, as asked"
 no_cuobjdump = echo "machine code was not checked: no cuobjdump in $(cuda_home)/bin or in the path (CUOBJDUMP=file, or no)" >&2; exit 1
 nvcc_release = $(shell $(NVCC_PATH) --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
@@ -346,7 +346,7 @@ kernels = $(or $(shell $(conformance) --list),$(error $(conformance) lists no ke
 sim.list: $(conformance) $(simulator_tests) $(of_every_device) $(program)
 	$(call write_list,$(simulator_tests) $(of_every_device) \
 	    $(kernels:%='$(conformance) --backend cudasim --mode test --kernel %') \
-	    'LONGHAUL_BIN=$(program) tests/cudasim/sim_train.sh')
+	    'LONGHAUL_BIN=$(program) tests/cudasim/sim_train.sh' 'LONGHAUL_BIN=$(program) tests/cudasim/shared.sh')
 # Of test-races (CUDA=sim SANITIZE=thread) what fits test-long: mistakes that were put in, and attention on tensor
 # cores, whose copies come while others work; its backward pass alone takes longer than all of it.
 races_in_long := attention_forward lsh_attention_forward lsh_attention_backward

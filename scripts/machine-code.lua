@@ -1,5 +1,5 @@
 -- What nvcc made of the kernels, for one architecture, against what was made before:
--- lua5.4 scripts/machine-code.lua CUOBJDUMP sm_90 RELEASE TABLE.csv OBJECT ... > NEW.csv
+-- lua5.4 scripts/machine-code.lua CUOBJDUMP sm_90 RELEASE TABLE.csv DYNAMIC.csv OBJECT ... > NEW.csv
 -- A kernel that multiplies on tensor cores has to take its operands from shared memory by LDSM: generic
 -- loads or exchanges (MOVM) in it are refused, and so are more bytes on its stack than `most_stack`, which
 -- a table that is renewed with them would let pass. Refused, too, are more registers, more bytes on the stack
@@ -7,15 +7,16 @@
 -- kernel than TABLE has for it, where that is of the same RELEASE of nvcc; of another, no more than what
 -- no table is needed for is looked for, which is said. Prints the new table, whose first lines name the release
 -- and the sources, with their digests: tests/lint/machine_code.lua sees by them that a table is older.
--- `warps` is the occupancy: of the 64 that a multiprocessor can keep, those that registers and static
--- shared memory have room for. Dynamic shared memory is in no object and may have room for fewer: at
--- heads of 128 the tiles' has for three blocks, where registers have for four.
+-- `warps` is the occupancy: of the 64 that a multiprocessor can keep, those that registers and shared
+-- memory have room for. What a kernel has of shared memory when it is launched is in no object: DYNAMIC.csv
+-- has it (kernel,bytes) of the kernels on tensor cores, each of which needs its line; it is not asked of others.
 
 local lists = dofile "harness/run/lists.lua"
 local sources = dofile "scripts/cuda-sources.lua"
 
-local cuobjdump, architecture, release, table_path = arg[1], arg[2], arg[3], arg[4]
-local columns = { "registers", "threads", "warps", "stack", "shared", "tensor", "ldsm", "ldgsts", "generic", "movm" }
+local cuobjdump, architecture, release, table_path, dynamic_path = arg[1], arg[2], arg[3], arg[4], arg[5]
+local columns = { "registers", "threads", "warps", "stack", "shared", "dynamic", "tensor", "ldsm", "ldgsts", "generic",
+  "movm" }
 
 local function run(command)
   local pipe <close> = assert(io.popen(command))
@@ -83,7 +84,17 @@ local function resident_warps(registers, threads, shared)
   return of_block * math.min(sm.blocks, by_shared, math.min(sm.warps, by_registers) // of_block)
 end
 
-local function read_object(path, rows)
+-- Bytes of dynamic shared memory, by kernel.
+local function read_dynamic(path)
+  local bytes = {}
+  for line in io.lines(path) do
+    local kernel, count = line:match "^(.+),(%d+)$"
+    if kernel then bytes[kernel] = tonumber(count) end
+  end
+  return bytes
+end
+
+local function read_object(path, rows, dynamic)
   local file = path:match "([^/]+)%.%w+$"
   local usage = run(("%s -arch %s -res-usage %s"):format(cuobjdump, architecture, path))
   local code = run(("%s -arch %s -sass %s"):format(cuobjdump, architecture, path))
@@ -92,8 +103,9 @@ local function read_object(path, rows)
   for name, registers, stack, shared in
     usage:gmatch "Function ([%w_$]+):%s+REG:(%d+) STACK:(%d+) SHARED:(%d+)" do
     local used, static, threads = tonumber(registers), tonumber(shared), bounds[name] or 1024
+    local launched = dynamic[named[name]] or 0
     take(rows, file .. "," .. named[name], { registers = used, stack = tonumber(stack), shared = static,
-      threads = threads, warps = resident_warps(used, threads, static) })
+      dynamic = launched, threads = threads, warps = resident_warps(used, threads, static + launched) })
   end
   for name, body in code:gmatch "Function : ([%w_$]+)\n(.-)%f[\0.]%.%.%.%." do
     take(rows, file .. "," .. named[name], {
@@ -131,6 +143,7 @@ local function faults(row, known, same_release)
   local function say(...) found[#found + 1] = string.format(...) end
   if row.tensor > 0 and row.generic > 0 then say("%d generic loads or stores", row.generic) end
   if row.movm > 0 then say("%d MOVM", row.movm) end
+  if row.tensor > 0 and row.dynamic == 0 then say("no line of %s", dynamic_path) end
   if row.tensor > 0 and row.stack > most_stack then
     say("%d of stack, %d at most on tensor cores", row.stack, most_stack)
   end
@@ -139,7 +152,7 @@ local function faults(row, known, same_release)
     say "no line of the table"
     return found
   end
-  for _, column in ipairs { "registers", "stack", "shared" } do
+  for _, column in ipairs { "registers", "stack", "shared", "dynamic" } do
     if row[column] > known[column] then
       say("%d of %s, %d in the table", row[column], column, known[column])
     end
@@ -152,8 +165,8 @@ local function faults(row, known, same_release)
   return found
 end
 
-local rows = {}
-for i = 5, #arg do read_object(arg[i], rows) end
+local rows, dynamic = {}, read_dynamic(dynamic_path)
+for i = 6, #arg do read_object(arg[i], rows, dynamic) end
 local known, known_release = read_table(table_path)
 local same_release, bad = known_release == release, 0
 if not same_release then

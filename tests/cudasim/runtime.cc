@@ -1,9 +1,11 @@
 /* Errors, limits of a launch, the device's own figures. */
 #include "tests/cudasim/simulator.h"
 
+#include <dlfcn.h>
 #include <map>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 namespace {
 
@@ -99,10 +101,26 @@ long cudasim_launches(void) {
     return launches;
 }
 
+/* Appends a kernel's symbol, and how much dynamic shared memory it was given, to the file that
+ * LH_CUDASIM_SHARED names, whenever it is more than before. */
+static void tell_shared(const cudasim_call &call) {
+    static const char *path = getenv("LH_CUDASIM_SHARED");
+    static std::map<const void *, size_t> most;
+    Dl_info kernel;
+    if (path == nullptr || call.shared_bytes <= most[call.kernel]) return;
+    most[call.kernel] = call.shared_bytes;
+    FILE *file = dladdr(call.kernel, &kernel) != 0 ? fopen(path, "a") : nullptr;
+    if (file == nullptr) return;
+    fprintf(file, "%s %zu\n", kernel.dli_sname != nullptr ? kernel.dli_sname : call.name,
+            call.shared_bytes);
+    fclose(file);
+}
+
 void cudasim_run(const cudasim_call &call, cudaStream_t stream,
                  std::shared_ptr<const void> arguments) {
     begin_launch(call);
     if (!launch_good(call)) return;
+    tell_shared(call);
     count_launch();
     submit(stream, call.kernel, [call, arguments] {
         const device_scope scope;

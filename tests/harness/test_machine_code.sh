@@ -15,20 +15,26 @@ case \$3 in -res-usage) cat '$scratch/usage' ;; -sass) cat '$scratch/sass' ;; -e
 SH2
 chmod +x "$scratch/cuobjdump"
 tile=('HMMA.16816.F32.BF16 R4, R8, R12, R4' 'LDSM.16.M88.4 R8, [R2]' 'LDGSTS.E.BYPASS.128 [R3], [R6.64]' 'LDG.E R5, [R6]')
-table=$scratch/table.csv
-check() { lua5.4 scripts/machine-code.lua "$scratch/cuobjdump" sm_90 "${RELEASE:-13.0}" "$table" "$scratch/tile.o"; }
+table=$scratch/table.csv dynamic=$scratch/dynamic.csv
+printf 'kernel,bytes\nattend_tiles,1024\n' >"$dynamic"
+check() { lua5.4 scripts/machine-code.lua "$scratch/cuobjdump" sm_90 "${RELEASE:-13.0}" "$table" "$dynamic" "$scratch/tile.o"; }
 
 code 128 0 "${tile[@]}"
 printf '# nvcc 13.0\n' >"$table"
 check >"$scratch/new.csv" 2>"$scratch/told"
 succeeds "a kernel is in no table" "tile: attend_tiles: no line of the table" cat "$scratch/told"
 mv "$scratch/new.csv" "$table"
-succeeds "what was made is the table" "tile,attend_tiles,128,128,16,0,512,1,1,1,0,0" check
+succeeds "what was made is the table" "tile,attend_tiles,128,128,16,0,512,1024,1,1,1,0,0" check
 
 code 129 0 "${tile[@]}"
 fails 1 "more registers" "129 of registers, 128 in the table" check
 fails 1 "and fewer warps beside each other for them" "12 of warps, 16 in the table" check
 RELEASE=13.1 succeeds "another compiler's are not compared" "registers and spills are not compared: the table is of nvcc 13.0, this is 13.1" check
+printf 'kernel,bytes\nattend_tiles,%d\n' $((75 << 10)) >"$scratch/more.csv"
+code 128 0 "${tile[@]}"
+dynamic=$scratch/more.csv fails 1 "more memory at its launch" "76800 of dynamic, 1024 in the table" check
+dynamic=$scratch/more.csv fails 1 "which leaves room for fewer blocks" "12 of warps, 16 in the table" check
+dynamic=/dev/null RELEASE=13.1 fails 1 "or nobody told of" "tile: attend_tiles: no line of /dev/null" check
 code 128 32 "${tile[@]}"
 fails 1 "a spill" "32 of stack, 0 in the table" check
 code 128 0 "${tile[@]}" 'LD.E R5, [R6]'
@@ -45,7 +51,7 @@ table=$scratch/renewed.csv fails 1 "a spill that a renewed table has" "168 of st
 RELEASE=13.1 fails 1 "or another compiler makes" "168 of stack, 160 at most on tensor cores" check
 code 128 168 "${tile[@]:1}"
 table=$scratch/renewed.csv succeeds "off them it may be worth it" "tile,attend_tiles,128,128,16,168" check
-printf '%s\n' 'tile,another,1,32,64,0,0,0,0,0,0,0' >>"$table"
+printf '%s\n' 'tile,another,1,32,64,0,0,0,0,0,0,0,0' >>"$table"
 code 128 0 "${tile[@]}"
 fails 1 "a kernel that is gone" "tile: another: in the table, but not there" check
 
@@ -58,7 +64,7 @@ printf '#include "kernels/cuda/tile.cuh"\n/* Attends. */\nint a;\n' | part tile.
 printf '#include "kernels/base.h"\n' | part tile.cuh
 printf 'int b; // of tokens\n' | part other.cu
 printf '#define BASE 1\n' >"$tree/kernels/base.h"
-made() { (cd "$tree" && lua5.4 scripts/machine-code.lua true sm_90 13.0 /dev/null) 2>/dev/null; }
+made() { (cd "$tree" && lua5.4 scripts/machine-code.lua true sm_90 13.0 /dev/null /dev/null) 2>/dev/null; }
 made >"$tree/kernels/cuda/machine_code.csv"
 in_time() { (cd "$tree" && lua5.4 tests/lint/machine_code.lua); }
 quietly 0 "a table is of its sources" in_time
