@@ -292,12 +292,12 @@ probe_sentencepiece() {
     esac
     cat >"$work/probe.cc" <<'C'
 #include <sentencepiece_processor.h>
-int main() { sentencepiece::SentencePieceProcessor p; return p.Load("/nonexistent").ok(); }
+int main(int, char **argv) { sentencepiece::SentencePieceProcessor p; return p.Load(argv[1]).ok(); }
 C
     local flags=${SENTENCEPIECE:--lsentencepiece -lsentencepiece_train}
     # shellcheck disable=SC2086
     if $cxx -std=c++17 $deps_flags "$work/probe.cc" -o "$work/probe" $flags >/dev/null 2>&1 &&
-        "$work/probe" >/dev/null 2>&1; then
+        "$work/probe" "$work/none" >/dev/null 2>&1; then
         sentencepiece=yes
         use "$flags"
         found "✓" SentencePiece "sub-word vocabularies"

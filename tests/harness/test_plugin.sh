@@ -169,7 +169,7 @@ succeeds "of which nothing is left beside the results" "0" bash -c "find '$scrat
 succeeds "a corpus outside of the tree is read" "diary: bits_per_token" made diary data
 fails 1 "data that no plug-in has are named" "no corpus 'diaryy' (did you mean 'diary'?)" env LONGHAUL_PLUGINS="$scratch/diary" \
     "$LONGHAUL_BIN" train --model lstm --task-options 'name=plugin:diaryy segment=32 batch=2'
-fails 2 "kinds are listed" "no kind of plug-in 'tasks' (did you mean 'task'?)" "$LONGHAUL_BIN" new plugin more --kind tasks
+fails 2 "kinds are listed" "no kind 'tasks' (did you mean 'task'?)" "$LONGHAUL_BIN" new plugin more --kind tasks
 fails 2 "other skeletons have none" "new metric has no --kind" "$LONGHAUL_BIN" new metric more --kind task
 
 # broken NAME FROM SED: the source of plug-in FROM with a mistake
