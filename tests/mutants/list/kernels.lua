@@ -214,7 +214,7 @@ return {
   },
   {
     file = "kernels/cpu/lsh_attention_backward.c", tests = "kernel:lsh_attention_backward",
-    { "sum += out[d] * dout[d];", "sum += out[d];", "delta" },
+    { "lh_attention_dot(width, out, dout)", "lh_attention_dot(width, out, out)", "delta" },
   },
   {
     file = "kernels/cpu/attention_forward.c", tests = "kernel:attention_forward",
