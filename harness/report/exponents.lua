@@ -184,14 +184,10 @@ local function place_text(x, ...)
   return ("%.0f"):format(math.ceil(x))
 end
 
--- How a group's points fall below those of the group that `options.crossing` names: { points =, base = the points of
--- that, bases = all its sets, x and first = as exponents.crossing }; nil of itself, and where nothing was measured of
--- both.
-local function fall_of(experiment, options, results, group, measure, axis)
-  if not options.crossing or group == options.crossing then return nil end
-  local function sets_of(name) return sets_along(experiment, results, options, name, axis, measure) end
-  local bases = sets_of(options.crossing)
-  local points = largest(sets_of(group), bases)
+-- How a group's points fall below those of another, of the sets of both: { points =, base = the points of the other,
+-- bases = all its sets, x and first = as exponents.crossing }; nil where nothing was measured of both.
+local function fall_of(sets, bases)
+  local points = largest(sets, bases)
   local x, first = exponents.crossing(points, bases[points.held] or {})
   if x == nil then return nil end
   return { points = points, base = bases[points.held], bases = bases, x = x, first = first }
@@ -211,16 +207,19 @@ local function sentence_of(group, base, measure, axis, fall, of)
     place_text(fall.x, fall.points, fall.base), fall.x == fall.first and ", the first that was measured" or "", of)
 end
 
--- What each group is by each measure over each axis: { group =, measure =, axis =, points =, fall = } ...
+-- What each group is by each measure over each axis: { group =, measure =, axis =, points =, fall = } ..., `fall` below
+-- the group that `options.crossing` names; nil of itself.
 local function fits_of(experiment, options, results)
   local list = {}
+  local function add(group, measure, axis)
+    local function sets_of(name) return sets_along(experiment, results, options, name, axis, measure) end
+    local sets, is_compared = sets_of(group), options.crossing and group ~= options.crossing
+    list[#list + 1] = { group = group, measure = measure, axis = axis, points = largest(sets),
+      fall = is_compared and fall_of(sets, sets_of(options.crossing)) or nil }
+  end
   for _, group in ipairs(groups_of(experiment, options.group)) do
     for _, measure in ipairs(lists.keys(options.of)) do
-      for _, axis in ipairs(options.over) do
-        list[#list + 1] = { group = group, measure = measure, axis = axis,
-          points = largest(sets_along(experiment, results, options, group, axis, measure)),
-          fall = fall_of(experiment, options, results, group, measure, axis) }
-      end
+      for _, axis in ipairs(options.over) do add(group, measure, axis) end
     end
   end
   return list
