@@ -58,13 +58,9 @@ local function step_into(path)
   end })
 end
 
-local function check_name(what, name)
-  if type(name) ~= "string" then spec.fail(("%s takes the path of a Lua file, not a %s"):format(what, type(name))) end
-end
-
 --- Used by lh.include: the value of a file, by its path from the file that includes it, run once.
 function loader.include(name)
-  check_name("include", name)
+  spec.check_text("include", "the path of a Lua file", name)
   local path = folder .. "/" .. name
   if included[path] == under_way or waiting == most_waiting then
     spec.fail(("include: %s includes itself"):format(path))
@@ -79,7 +75,7 @@ end
 --- Used by lh.include_each: the values of the files of this name in all folders beside the file that
 --- includes them, in the order of the folders.
 function loader.include_each(name)
-  check_name("include_each", name)
+  spec.check_text("include_each", "the path of a Lua file", name)
   local values = {}
   for _, inner in ipairs(core.list_folder(folder)) do
     local path = inner .. "/" .. name

@@ -15,6 +15,11 @@ spec.line = script_line.text
 --- Raises a message at the script's line.
 spec.fail = script_line.fail
 
+--- Refuses what is no text where the function `name` takes one, which is `what`.
+function spec.check_text(name, what, value)
+  if type(value) ~= "string" then spec.fail(("%s takes %s, not a %s"):format(name, what, type(value))) end
+end
+
 local specs = class.new("longhaul.spec", Spec, {
   __newindex = function(_, name)
     spec.fail(("a spec does not change: spec:with { %s = ... } gives another one"):format(tostring(name)))
@@ -78,16 +83,12 @@ function spec.changed(given, text)
   return new(given.kind, given.name, values, options)
 end
 
-local function check_name(what, name)
-  if type(name) ~= "string" then spec.fail(("%s takes the name of an option, not a %s"):format(what, type(name))) end
-end
-
 --- The value of one option: a number, a boolean, a string or an array of integers; nil when there
 --- is none.
 ---@param name string
 ---@return any
 function Spec:option(name)
-  check_name("option", name)
+  spec.check_text("option", "the name of an option", name)
   return self.options:value(name)
 end
 
@@ -96,7 +97,7 @@ end
 ---@param name string
 ---@return string
 function Spec:spelled(name)
-  check_name("spelled", name)
+  spec.check_text("spelled", "the name of an option", name)
   return self.options:spelled(name)
 end
 
