@@ -80,22 +80,13 @@ end
 
 -- ---- runs ----
 
--- The depth of results/reference/<machine>/<experiment>.
-local deepest = 2
-
-local function add_stores(path, depth, list)
-  if core.exists(path .. "/runs.csv") then list[#list + 1] = store.of(path) end
-  for _, name in ipairs(depth > 0 and core.list_folder(path) or {}) do
-    local inner = path .. "/" .. name
-    if core.is_folder(inner) then add_stores(inner, depth - 1, list) end
-  end
-  return list
-end
-
 --- The stores at `folder` and below it; fails where there are none.
 function query.stores(folder)
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
-  local list = add_stores(folder, deepest, {})
+  local list = {}
+  for _, path in ipairs(store.folders(folder)) do
+    if core.exists(path .. "/runs.csv") then list[#list + 1] = store.of(path) end
+  end
   if #list == 0 then error(begun.nothing(folder), 0) end
   return list
 end

@@ -62,6 +62,21 @@ function store.of(path)
   return setmetatable({ path = path, file = path .. "/runs.csv", known = {} }, Store)
 end
 
+-- The depth of results/reference/<machine>/<experiment>.
+local deepest = 2
+
+local function add_folders(path, depth, list)
+  list[#list + 1] = path
+  for _, name in ipairs(depth > 0 and core.list_folder(path) or {}) do
+    local inner = path .. "/" .. name
+    if core.is_folder(inner) then add_folders(inner, depth - 1, list) end
+  end
+  return list
+end
+
+--- The paths of a folder and those below it, as deep as results lie.
+function store.folders(path) return add_folders(path, deepest, {}) end
+
 -- Removes files of a run, unless a process is at it; with `is_meant` only where that says so then.
 local function remove_idle(made, id, paths, is_meant)
   local lock_file = made:checkpoint(id) .. ".lock"
