@@ -120,9 +120,8 @@ static lh_status set_values(lua_State *lua, int index, const char *group, lh_opt
     return status;
 }
 
-/* options(kind, name, values) -> options, checked. kind: "model", "task" or "train"; values: a
- * table, or "a=1 b=2". */
-static int make_options(lua_State *lua) {
+/* Leaves on the stack what options() makes of its arguments, whole where the status is LH_OK. */
+static lh_status read_options(lua_State *lua) {
     const char *kind = luaL_checkstring(lua, 1), *name = luaL_checkstring(lua, 2);
     const char *text = lua_type(lua, 3) == LUA_TSTRING ? lua_tostring(lua, 3) : NULL;
     if (text == NULL) luaL_checktype(lua, 3, LUA_TTABLE);
@@ -130,15 +129,34 @@ static int make_options(lua_State *lua) {
     *o = (lh_lua_options){0};
     luaL_setmetatable(lua, options_type);
     const lh_option_table *tables = find_tables(o, kind, name);
-    if (tables == NULL) return lh_lua_raise(lua, 0);
-    lh_lua_check(lua, lh_options_create(o->model != NULL  ? o->model->name
-                                        : o->task != NULL ? o->task->name
-                                                          : "train",
-                                        tables, &o->values));
+    if (tables == NULL) return lh_failed();
+    LH_TRY(lh_options_create(o->model != NULL  ? o->model->name
+                             : o->task != NULL ? o->task->name
+                                               : "train",
+                             tables, &o->values));
     if (o->model != NULL) lh_options_refuse(o->values, o->model->refused);
-    lh_lua_check(lua, text != NULL ? lh_options_parse(o->values, text)
-                                   : set_values(lua, 3, NULL, o->values));
+    return text != NULL ? lh_options_parse(o->values, text) : set_values(lua, 3, NULL, o->values);
+}
+
+/* options(kind, name, values) -> options, checked. kind: "model", "task" or "train"; values: a
+ * table, or "a=1 b=2". */
+static int make_options(lua_State *lua) {
+    lh_lua_check(lua, read_options(lua));
     return 1;
+}
+
+/* options_or_refusal(kind, name, values): the same; nil and why where the words are wrong, so that
+ * a failure which is no fault of theirs is not taken for one. */
+static int make_options_or_refuse(lua_State *lua) {
+    const lh_status status = read_options(lua);
+    if (status != LH_EOPTION) {
+        lh_lua_check(lua, status);
+        return 1;
+    }
+    lua_pushnil(lua);
+    lua_pushstring(lua, lh_error_text());
+    lh_error_clear();
+    return 2;
 }
 
 static int close_options(lua_State *lua) {
@@ -328,6 +346,7 @@ static int setup_options(lua_State *lua) {
 
 const luaL_Reg lh_lua_option_values[] = {{"setup_options", setup_options},
                                          {"options", make_options},
+                                         {"options_or_refusal", make_options_or_refuse},
                                          {"train_options", train_options},
                                          {"schedule_uses_steps", schedule_uses_steps},
                                          {"schedule_rate", schedule_rate},

@@ -329,8 +329,8 @@ local function contradictions(about, model, options)
   if model ~= about.model then return { { about.model, model } } end
   local list, there = {}, about.model_options or ""
   local of_file = texts_of(core.options("model", model, there))
-  local good, read = pcall(core.options, "model", model, options)
-  if not good then return list end
+  local read = core.options_or_refusal("model", model, options)
+  if not read then return list end
   local here = texts_of(read)
   for _, pair in ipairs(option_text.pairs(there)) do
     local name = pair[1]

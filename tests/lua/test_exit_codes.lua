@@ -2,6 +2,7 @@
 -- name in its text, is wrong usage in every command; a file that is not there is a failure.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
+local command = require "longhaul.command"
 local lists = require "longhaul.run.lists"
 local quote = require "longhaul.run.quote"
 
@@ -78,6 +79,17 @@ t.test("a name in the text of options", function()
       end
     end
   end
+end)
+
+-- That the C half raises then is seen where memory is short on purpose (tests/faults.sh).
+t.test("what fails while a text of options is read is no wrong usage", function()
+  local _, misuse = pcall(command.options, "model", "lstm", "no_such_option=1")
+  t.check(type(misuse) == "table" and misuse.usage, misuse)
+  local whole = core.options_or_refusal
+  core.options_or_refusal = function() error("out of memory", 0) end
+  local good, failure = pcall(command.options, "model", "lstm", "width=4")
+  core.options_or_refusal = whole
+  t.check(not good and failure == "out of memory", failure)
 end)
 
 t.test("a name behind a command", function()

@@ -38,8 +38,8 @@ function command.device_option(says) return { "device=", says, "NAME", words = {
 
 --- Options as core.options reads them, from a text of the command line.
 function command.options(kind, name, text)
-  local good, options = pcall(core.options, kind, name, text)
-  if not good then command.misuse(options) end
+  local options, wrong = core.options_or_refusal(kind, name, text)
+  if not options then command.misuse(wrong) end
   return options
 end
 

@@ -32,8 +32,8 @@ function small.text(class, text, sizes, length)
   local own, defaults = {}, defaults_of(class)
   for _, pair in ipairs(option_text.pairs(text)) do own[pair[1]] = true end
   local function takes(words)
-    local good, options = pcall(core.options, "model", class.name, words)
-    return good and core.model_takes(options, sizes, length)
+    local options = core.options_or_refusal("model", class.name, words)
+    return options and core.model_takes(options, sizes, length)
   end
   for _, entry in ipairs(numbers) do
     local name, default = entry[1], defaults[entry[1]]

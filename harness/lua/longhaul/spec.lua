@@ -35,8 +35,8 @@ local function new(kind, name, values, options)
 end
 
 local function checked(kind, name, values)
-  local good, options = pcall(core.options, kind, name, values)
-  if not good then spec.fail(options) end
+  local options, wrong = core.options_or_refusal(kind, name, values)
+  if not options then spec.fail(wrong) end
   return options
 end
 
