@@ -1,5 +1,5 @@
--- The files that nvcc makes the kernels of, and a digest of each: a table of machine code names them, so
--- that where there is no nvcc it can be told that the table is older than its sources.
+-- What nvcc makes the kernels of, files and its flags in the Makefile, and a digest of each: a table of
+-- machine code names them, so that where there is no nvcc it can be told that the table is older.
 local sources = {}
 
 local function read(path)
@@ -28,9 +28,14 @@ local function add(path, digests)
   for header in text:gmatch '#%s*include%s+"(.-)"' do add(header, digests) end
 end
 
+-- The flags with the lines that go on behind a backslash.
+local function flags()
+  return ("\n" .. read "Makefile"):gsub("\\\n", ""):match "\nnvccflags :=([^\n]*)" or error("Makefile: no nvccflags", 0)
+end
+
 --- The digests now, by path.
 function sources.digests()
-  local digests = {}
+  local digests = { ["Makefile:nvccflags"] = digest(bare(flags())) }
   local pipe <close> = assert(io.popen "ls kernels/cuda/*.cu")
   for path in pipe:lines() do add(path, digests) end
   return digests

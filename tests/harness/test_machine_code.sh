@@ -64,13 +64,15 @@ printf '#include "kernels/cuda/tile.cuh"\n/* Attends. */\nint a;\n' | part tile.
 printf '#include "kernels/base.h"\n' | part tile.cuh
 printf 'int b; // of tokens\n' | part other.cu
 printf '#define BASE 1\n' >"$tree/kernels/base.h"
+printf 'a := 1\nnvccflags := -O3 \\\n    -lineinfo\nb := 2\n' >"$tree/Makefile"
 made() { (cd "$tree" && lua5.4 scripts/machine-code.lua true sm_90 13.0 /dev/null /dev/null) 2>/dev/null; }
 made >"$tree/kernels/cuda/machine_code.csv"
 in_time() { (cd "$tree" && lua5.4 tests/lint/machine_code.lua); }
 quietly 0 "a table is of its sources" in_time
 printf '#include "kernels/cuda/tile.cuh"\n/* Attends to\n * tiles. */\n\nint  a; // of them\n' | part tile.cu
 printf 'int b;\n' | part other.cu
-quietly 0 "a changed comment asks for nothing" in_time
+printf 'nvccflags := -O3 -lineinfo\nc := 3\n' >"$tree/Makefile"
+quietly 0 "a changed comment asks for nothing, nor does another line of the Makefile" in_time
 printf 'int c;\n' | part other.cu
 fails 1 "a changed kernel does" "kernels/cuda/other.cu:1: changed since machine_code.csv was made" in_time
 printf 'int b;\n' | part other.cu
@@ -80,6 +82,8 @@ made >"$tree/kernels/cuda/machine_code.csv"
 quietly 0 "until the table is made again" in_time
 printf 'int d;\n' | part third.cu
 fails 1 "a kernel that the table is too old for" "kernels/cuda/third.cu:1: new since" in_time
+printf 'nvccflags := -O3 \\\n    -lineinfo -use_fast_math\n' >"$tree/Makefile"
+fails 1 "nvcc's flags do" "Makefile:nvccflags:1: changed since" in_time
 rm "$tree"/kernels/cuda/{third,other}.cu
 fails 1 "and one that is gone" "kernels/cuda/other.cu:1: gone since" in_time
 
