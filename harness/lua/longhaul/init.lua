@@ -187,8 +187,8 @@ local function data_of(kind, task, options)
   if type(options) ~= "table" then options = { options } end
   local made = {}
   for key, value in pairs(options) do made[key == 1 and "name" or key] = value end
-  local options, wrong = core.options_or_refusal("task", task, made)
-  if not options then spec.fail((wrong:gsub(task, kind, 1))) end
+  local read, wrong = core.options_or_refusal("task", task, made)
+  if not read then spec.fail((wrong:gsub(task, kind, 1))) end
   return setmetatable(made, { kind = kind })
 end
 
