@@ -509,47 +509,47 @@ local function dataset_of(record)
   return not serves_all and record.dataset or nil
 end
 
---- The table that a file of table_files.write holds, or nil where the file is none. Its title, which only the
---- script knows, is the file's name.
-function tables.read(path)
-  local records, names = csv.read(path)
-  if table.concat(names, ",", 1, math.min(#names, 10))
-    ~= table.concat(tables.csv_columns, ",", 1, 10) or #records == 0 then
-    return nil
-  end
-  local made = { name = path:match "([^/]+)%.csv$", columns = {}, rows = {},
-    scale = records[1].scale, device = records[1].device, changed = records[1].changed,
-    tuned = records[1].tuning ~= "" and records[1].tuning or nil, empty = { records[1].empty } }
-  made.title = made.name
+-- The entry of a list that a key stands for, and its place; `new` where it is the first of the key.
+local function entry_of(list, places, key, new)
+  if not places[key] then list[#list + 1], places[key] = new, #list + 1 end
+  return list[places[key]], places[key]
+end
+
+-- Gives a table the columns and rows of its records, in their order; what no record tells of is missing.
+local function fill(made, records)
   local columns, rows = {}, {}
   for _, record in ipairs(records) do
-    local key = record.metric .. "\n" .. record.dataset
-    if not columns[key] then
-      made.columns[#made.columns + 1] = { metric = record.metric, dataset = dataset_of(record),
-        paper = record.dataset }
-      columns[key] = #made.columns
-    end
-    if not rows[record.row] then
-      made.rows[#made.rows + 1] = { label = record.row, cells = {} }
-      rows[record.row] = made.rows[#made.rows]
-    end
-    local cell = cell_of_record(record)
-    rows[record.row].cells[columns[key]] = cell
-    local column = made.columns[columns[key]]
+    local cell, name = cell_of_record(record), record.metric .. "\n" .. record.dataset
+    local column, c = entry_of(made.columns, columns, name,
+      { metric = record.metric, dataset = dataset_of(record), paper = record.dataset })
+    local row = entry_of(made.rows, rows, record.row, { label = record.row, cells = {} })
+    row.cells[c] = cell
     column.printed = column.printed or cell.published
     column.apart = column.apart or record.rounds == "several"
   end
-  local named = {}
-  for _, column in ipairs(made.columns) do
-    if column.dataset then named[#named + 1] = column end
-  end
-  made.several = #summary.datasets(named) > 1
   for c in ipairs(made.columns) do
     for _, row in ipairs(made.rows) do
       row.cells[c] = row.cells[c] or { seeds = 0, status = "missing", reasons = {} }
     end
   end
-  if not records[1].best then mark_all(made, {}) end -- a file of before it said so
+end
+
+--- The table that a file of table_files.write holds, or nil where the file is none. Its title, which only the
+--- script knows, is the file's name.
+function tables.read(path)
+  local records, names = csv.read(path)
+  local begins = table.concat(names, ",", 1, math.min(#names, 10))
+  if begins ~= table.concat(tables.csv_columns, ",", 1, 10) or #records == 0 then return nil end
+  local first, name = records[1], path:match "([^/]+)%.csv$"
+  local made = { name = name, title = name, columns = {}, rows = {}, scale = first.scale, device = first.device,
+    changed = first.changed, tuned = first.tuning ~= "" and first.tuning or nil, empty = { first.empty } }
+  fill(made, records)
+  local named = {}
+  for _, column in ipairs(made.columns) do
+    if column.dataset then named[#named + 1] = column end
+  end
+  made.several = #summary.datasets(named) > 1
+  if not first.best then mark_all(made, {}) end -- a file of before it said so
   tell_generated(made)
   return made
 end
