@@ -279,7 +279,37 @@ end
 --- without length, where all values are 0.
 function parts.upper_limit(room, highest) return highest > 0 and room * highest or 1 end
 
+-- ---- points ----
+
+--- The rows of a plot over two axes as points { x, y, low x, high x, low y, high y, row = }, and the labels of
+--- those that have both values, but no place on a logarithmic axis.
+function parts.points_of(view, plot, dataset)
+  local x, x_log = parts.axis(plot.x)
+  local y, y_log = parts.axis(plot.y)
+  local points, beyond = {}, {}
+  for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
+    local at, x_spread = parts.axis_value(view.results, row, x, row.dataset)
+    local value, spread = view.results:value(row.label, y, row.dataset)
+    local is_whole = at and value
+    if is_whole and parts.has_place(at, x_log) and parts.has_place(value, y_log) then
+      points[#points + 1] = {
+        at, value, parts.below(at, x_spread or 0, x_log), parts.above(at, x_spread or 0, x),
+        parts.below(value, spread or 0, y_log), parts.above(value, spread or 0, y), row = row,
+      }
+    elseif is_whole then
+      beyond[#beyond + 1] = row.label
+    end
+  end
+  return points, beyond
+end
+
 -- ---- the chart ----
+
+--- A block of rows with so many columns. gnuplot takes no empty one: a row that is not drawn stands for it.
+function parts.block(name, rows, columns)
+  return { name, { #rows > 0 and rows or { { n = columns } } } }
+end
+
 
 --- The title: the plot's own, or experiment, data and `what` is shown. A chart of all data sets ("")
 --- is of `all`, default "all data".
@@ -372,7 +402,7 @@ end
 function parts.add_curves(made, curves, names, look)
   local legend, right = parts.legend(names)
   local marks = look.published or {}
-  made.blocks = { { "data", curves }, { "published", { #marks > 0 and marks or { { n = 3 } } } } }
+  made.blocks = { { "data", curves }, parts.block("published", marks, 3) }
   made.settings = { { "series", #curves }, { "names", legend }, { "marks", look.marks and 1 or 0 },
     { "band", look.band and 1 or 0 }, { "published", #marks }, { "right", right } }
   parts.set_axes(made, parts.curve_axes(curves, look, marks))

@@ -60,7 +60,7 @@ function bars.draw(view, plot, dataset)
   local made = parts.new("bars", parts.title(view, plot, metrics.quantity(y), dataset), y, "")
   parts.set_axes(made, shown)
   made.x_title = made.x_title .. parts.published_text(marks, beyond)
-  made.blocks = { { "bars", { list } }, { "published", { #marks > 0 and marks or { { n = 3 } } } } }
+  made.blocks = { { "bars", { list } }, parts.block("published", marks, 3) }
   made.settings = { { "rows", #list }, { "labels", labels }, { "left", left },
     { "published", #marks } }
   return made

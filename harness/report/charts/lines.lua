@@ -64,24 +64,15 @@ end
 -- The points of every group by its name, the names in the order of the rows, and the labels of rows
 -- that have no place on a logarithmic axis.
 local function gather(view, plot, dataset)
-  local x, x_log = parts.axis(plot.x)
-  local y, y_log = parts.axis(plot.y)
-  local series, names, beyond = {}, {}, {}
-  for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
-    local at = parts.axis_value(view.results, row, x, row.dataset)
-    local value, spread = view.results:value(row.label, y, row.dataset)
-    local has_place = at and value and parts.has_place(at, x_log) and parts.has_place(value, y_log)
-    if at and value and not has_place then beyond[#beyond + 1] = row.label end
-    if has_place then
-      local name = parts.group(row, plot.group)
-      if not series[name] then
-        series[name] = {}
-        names[#names + 1] = name
-      end
-      spread = spread or 0
-      table.insert(series[name], { at, value, parts.below(value, spread, y_log),
-        parts.above(value, spread, y), row = row })
+  local points, beyond = parts.points_of(view, plot, dataset)
+  local series, names = {}, {}
+  for _, point in ipairs(points) do
+    local name = parts.group(point.row, plot.group)
+    if not series[name] then
+      series[name] = {}
+      names[#names + 1] = name
     end
+    table.insert(series[name], { point[1], point[2], point[5], point[6], row = point.row })
   end
   return series, names, beyond
 end

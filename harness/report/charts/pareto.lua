@@ -23,31 +23,21 @@ local pareto = {
   check_rows = parts.check_names,
 }
 
--- Points, the names of their groups, and the labels of rows that have no place on a logarithmic axis.
+-- Points, each with the number of its group, its label and whether it is in doubt; the names of the groups; and the
+-- labels of rows that have no place on a logarithmic axis.
 local function points_of(view, plot, dataset)
-  local x, x_log = parts.axis(plot.x)
-  local y, y_log = parts.axis(plot.y)
-  local points, names, index, beyond = {}, {}, {}, {}
-  for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
-    local at, x_spread = parts.axis_value(view.results, row, x, row.dataset)
-    local value, spread = view.results:value(row.label, y, row.dataset)
-    local has_place = at and value and parts.has_place(at, x_log) and parts.has_place(value, y_log)
-    if at and value and not has_place then beyond[#beyond + 1] = row.label end
-    if has_place then
-      local name = parts.group(row, plot.group)
-      if not index[name] then
-        names[#names + 1] = name
-        index[name] = #names
-      end
-      x_spread, spread = x_spread or 0, spread or 0
-      local busy = parts.busy_mark(view.results, row, { x, y })
-      points[#points + 1] = {
-        at, value, parts.below(at, x_spread, x_log), parts.above(at, x_spread, x),
-        parts.below(value, spread, y_log), parts.above(value, spread, y), index[name], row = row,
-        text = (plot.label and parts.group(row, plot.label) or row.label) .. busy,
-        doubtful = busy ~= "" or results.doubt(view.results:status(row.label, row.dataset)) ~= nil,
-      }
+  local points, beyond = parts.points_of(view, plot, dataset)
+  local names, index, axes = {}, {}, { (parts.axis(plot.x)), (parts.axis(plot.y)) }
+  for _, point in ipairs(points) do
+    local row, name = point.row, parts.group(point.row, plot.group)
+    if not index[name] then
+      names[#names + 1] = name
+      index[name] = #names
     end
+    local busy = parts.busy_mark(view.results, row, axes)
+    point[7] = index[name]
+    point.text = (plot.label and parts.group(row, plot.label) or row.label) .. busy
+    point.doubtful = busy ~= "" or results.doubt(view.results:status(row.label, row.dataset)) ~= nil
   end
   return points, names, beyond
 end
@@ -172,11 +162,6 @@ local function axes_of(points, marks, x, y)
   return axis.over(xs, x), axis.over(ys, y)
 end
 
--- gnuplot takes no empty block: a row that is not drawn stands for one.
-local function block(name, rows, columns)
-  return { name, { #rows > 0 and rows or { { n = columns } } } }
-end
-
 function pareto.draw(view, plot, dataset)
   local x, x_log = parts.axis(plot.x)
   local y, y_log = parts.axis(plot.y)
@@ -201,8 +186,8 @@ function pareto.draw(view, plot, dataset)
   local made = parts.new("pareto", parts.title(view, plot, what, dataset), x, y)
   parts.set_axes(made, sx, sy)
   made.x_title = made.x_title .. parts.beyond_text(beyond) .. parts.published_text(marks, far)
-  made.blocks = { { "points", { points } }, block("front", front, 2), { "labels", { labels } },
-    block("leaders", leaders, 4), block("published", marks, 3) }
+  made.blocks = { { "points", { points } }, parts.block("front", front, 2), { "labels", { labels } },
+    parts.block("leaders", leaders, 4), parts.block("published", marks, 3) }
   made.settings = { { "groups", #names }, { "names", legend }, { "right", right },
     { "frontier", is_drawn and 1 or 0 }, { "published", #marks },
     { "front_end", better_x == "max" and -1 or 1 } }

@@ -64,7 +64,7 @@ return {
   },
   {
     file = "harness/report/charts/lines.lua", tests = charts,
-    { "{ at, value, parts.below(", "{ at, at, parts.below(", "a sweep draws its abscissa" },
+    { "{ point[1], point[2], point[5]", "{ point[1], point[1], point[5]", "a sweep draws its abscissa" },
   },
   {
     file = "harness/report/charts/bars.lua", tests = charts,
