@@ -22,6 +22,7 @@ local results = require "longhaul.report.results"
 local scales = require "longhaul.run.scales"
 local statistics = require "longhaul.report.statistics"
 local statuses = require "longhaul.report.cell_status"
+local store = require "longhaul.run.store"
 local tables = require "longhaul.report.table"
 
 local comparison = {}
@@ -233,16 +234,10 @@ end
 
 -- The scales and devices that runs of the comparison have, the largest scale first.
 local function places(folder)
-  local list, seen, rank = {}, {}, {}
+  local stores, rank = {}, {}
   for i, name in ipairs(scales) do rank[name] = i end
-  for _, entry in ipairs(comparison.experiments) do
-    local path = ("%s/%s/runs.csv"):format(folder, entry[1])
-    for _, run in ipairs(core.exists(path) and (csv.read(path)) or {}) do
-      local key = run.scale .. "\n" .. run.device
-      if not seen[key] then list[#list + 1] = { scale = run.scale, device = run.device } end
-      seen[key] = true
-    end
-  end
+  for i, entry in ipairs(comparison.experiments) do stores[i] = store.at(folder, entry[1]) end
+  local list = store.measured_at(stores)
   table.sort(list, function(a, b)
     local first, second = rank[a.scale] or 0, rank[b.scale] or 0
     if first ~= second then return first > second end

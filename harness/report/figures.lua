@@ -44,16 +44,9 @@ end
 -- Scales and devices at which there are runs of an experiment, or of those whose rows its charts
 -- show.
 local function recorded(folder, experiment)
-  local names, list, seen = { experiment.runs }, {}, {}
-  for _, source in ipairs(experiment.sources) do names[#names + 1] = source.runs end
-  for _, name in ipairs(names) do
-    for _, run in ipairs(store.at(folder, name):rows()) do
-      local key = run.scale .. " " .. run.device
-      if not seen[key] then list[#list + 1] = { scale = run.scale, device = run.device } end
-      seen[key] = true
-    end
-  end
-  return list
+  local stores = { store.at(folder, experiment.runs) }
+  for _, source in ipairs(experiment.sources) do stores[#stores + 1] = store.at(folder, source.runs) end
+  return store.measured_at(stores)
 end
 
 -- ---- charts ----

@@ -28,16 +28,16 @@ end
 
 -- That there is nothing to show at this scale, and where there is something.
 local function print_nothing(experiment, settings, measured)
-  local here, others, seen = ("%s on %s"):format(settings.scale, settings.device), {}, {}
-  for _, run in ipairs(store.under(settings, experiment.runs):rows()) do
-    local other = ("%s on %s"):format(run.scale, run.device)
-    if not seen[other] and other ~= here then others[#others + 1] = other end
-    seen[other] = true
+  local from, here = store.under(settings, experiment.runs), ("%s on %s"):format(settings.scale, settings.device)
+  local others, is_here = {}, false
+  for _, at in ipairs(store.measured_at { from }) do
+    local other = ("%s on %s"):format(at.scale, at.device)
+    if other == here then is_here = true else others[#others + 1] = other end
   end
-  local unfinished = not next(seen) and begun.text(store.under(settings, experiment.runs).path)
+  local unfinished = #from:rows() == 0 and begun.text(from.path)
   local whose = measured.only and views.selected_text(measured.only) or "this script's rows"
   print(("no runs of %s at scale %s in %s%s: nothing is written%s"):format(experiment.runs, here, settings.results,
-    seen[here] and " are of " .. whose or "",
+    is_here and " are of " .. whose or "",
     #others > 0 and "; there are runs at " .. table.concat(others, ", ") or unfinished and "; " .. unfinished or ""))
 end
 

@@ -205,6 +205,19 @@ local function read_runs(self) return known(self, self.file, runs_of) end
 --- All rows, in the order of the file; read only. csv.texts gives a column of them.
 function Store:rows() return read_runs(self).rows end
 
+--- At what there are runs in some stores, each once and in their order: { { scale =, device = } ... }.
+function store.measured_at(stores)
+  local list, seen = {}, {}
+  for _, each in ipairs(stores) do
+    for _, run in ipairs(csv.distinct(each:rows(), { "scale", "device" })) do
+      local key = run.scale .. "\n" .. run.device
+      if not seen[key] then list[#list + 1] = { scale = run.scale, device = run.device } end
+      seen[key] = true
+    end
+  end
+  return list
+end
+
 --- The names of the columns of runs.csv, in the order of the file.
 function Store:columns() return read_runs(self).columns end
 
