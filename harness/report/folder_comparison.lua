@@ -151,11 +151,8 @@ end
 local function remarks(a, b)
   local list = {}
   local function add(...) list[#list + 1] = string.format(...) end
-  for _, kind in ipairs { "model", "task", "train" } do
-    local column = kind .. "_options"
-    for _, option in ipairs(option_text.differences(a.run[column] or "", b.run[column] or "")) do
-      add("%s.%s %s -> %s", kind, option[1], quote.line(option[2]), quote.line(option[3]))
-    end
+  for _, option in ipairs(option_text.differences(a.run, b.run)) do
+    add("%s %s -> %s", option[1], quote.line(option[2]), quote.line(option[3]))
   end
   for _, name in ipairs { "class", "version", paired.data_column(a, b), "device", "precision" } do
     local x, y = a.run[name] or "", b.run[name] or ""

@@ -91,24 +91,17 @@ function query.stores(folder)
   return list
 end
 
--- What has options, each in a column of its own.
-local kinds = { "model", "task", "train" }
-
 -- "model.window" -> the column of its text, and its name there.
 local function option_of(name)
   local kind, option = name:match "^(%w+)%.([%w_]+)$"
-  if kind == "model" or kind == "task" or kind == "train" then return kind .. "_options", option end
+  if lists.has(option_text.kinds, kind) then return kind .. "_options", option end
 end
 
 local values_of = {} -- by text: many runs have the same
 
 -- The values of options by their names, of their text.
 local function options(text)
-  if not values_of[text] then
-    local values = {}
-    for _, pair in ipairs(option_text.pairs(text)) do values[pair[1]] = pair[2] end
-    values_of[text] = values
-  end
+  values_of[text] = values_of[text] or option_text.values(text)
   return values_of[text]
 end
 
@@ -321,7 +314,7 @@ end
 --- Every column of these stores but the texts of options.
 function query.plain_columns(stores)
   local columns, texts = lists.set(), {}
-  for _, kind in ipairs(kinds) do texts[kind .. "_options"] = true end
+  for _, kind in ipairs(option_text.kinds) do texts[kind .. "_options"] = true end
   for _, from in ipairs(stores) do
     for _, name in ipairs(from:columns()) do
       if not texts[name] then columns:add(name) end
@@ -333,7 +326,7 @@ end
 --- Every option that some run has, as "model.window", those of models first.
 function query.option_columns(runs)
   local columns = lists.set()
-  for _, kind in ipairs(kinds) do
+  for _, kind in ipairs(option_text.kinds) do
     for _, run in ipairs(csv.distinct(runs, { kind .. "_options" })) do
       for _, pair in ipairs(option_text.pairs(run[kind .. "_options"] or "")) do
         columns:add(kind .. "." .. pair[1])

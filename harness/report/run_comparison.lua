@@ -130,11 +130,10 @@ local function add_facts(lines, a, b)
   end
 end
 
-local function add_options(lines, kind, a, b)
-  local column = kind .. "_options"
-  for _, pair in ipairs(option_text.differences(a[column] or "", b[column] or "")) do
-    add_line(lines, kind .. "." .. pair[1], pair[2], pair[3])
-  end
+local function add_options(lines, a, b)
+  local options = option_text.differences(a, b)
+  lines[#lines + 1] = #options > 0 and "\nOPTIONS that differ" or "\nOPTIONS are the same"
+  for _, option in ipairs(options) do add_line(lines, table.unpack(option)) end
 end
 
 -- ---- metrics ----
@@ -249,10 +248,7 @@ function run_comparison.text(a, b)
   local lines = { "RUNS" }
   add_line(lines, "run_id", a.run.run_id, b.run.run_id)
   add_facts(lines, a.run, b.run)
-  local options = {}
-  for _, kind in ipairs { "model", "task", "train" } do add_options(options, kind, a.run, b.run) end
-  lines[#lines + 1] = #options > 0 and "\nOPTIONS that differ" or "\nOPTIONS are the same"
-  table.move(options, 1, #options, #lines + 1, lines)
+  add_options(lines, a.run, b.run)
   lines[#lines + 1] = "\nMETRICS (means over the seeds of both, where each has its own), and the second less the first"
   add_metrics(lines, a, b)
   add_curves(lines, a, b)

@@ -1,5 +1,7 @@
 -- Options as text, "window=64 name='a b'" (docs/lua.md, "Options as text"): its words, one after the
 -- other.
+local lists = require "longhaul.run.lists"
+
 local option_text = {}
 
 local meaning = { n = "\n", r = "\r", t = "\t" }
@@ -51,19 +53,39 @@ function option_text.pairs(text)
   return list
 end
 
---- What two such texts say otherwise: { { name, value, other } ... }, by the order of names in the first,
---- then in the second; "" where one of them lacks it.
-function option_text.differences(a, b)
-  local names, values, list = {}, { {}, {} }, {}
-  for side, text in ipairs { a, b } do
-    for _, pair in ipairs(option_text.pairs(text)) do
-      if not values[1][pair[1]] and not values[2][pair[1]] then names[#names + 1] = pair[1] end
-      values[side][pair[1]] = pair[2]
-    end
+--- The values of its options by their names.
+function option_text.values(text)
+  local values = {}
+  for _, pair in ipairs(option_text.pairs(text)) do values[pair[1]] = pair[2] end
+  return values
+end
+
+--- What has options: each is a column of runs.csv, "model_options", and begins their names, "model.window".
+option_text.kinds = { "model", "task", "train" }
+
+-- What two such texts say otherwise: { { name, value, other } ... }, by the order of names in the first,
+-- then in the second; "" where one of them lacks it.
+local function differences(a, b)
+  local of_a, of_b, list = option_text.values(a), option_text.values(b), {}
+  local names = lists.set()
+  for _, text in ipairs { a, b } do
+    for _, pair in ipairs(option_text.pairs(text)) do names:add(pair[1]) end
   end
-  for _, name in ipairs(names) do
-    local x, y = values[1][name] or "", values[2][name] or ""
+  for _, name in ipairs(names.list) do
+    local x, y = of_a[name] or "", of_b[name] or ""
     if x ~= y then list[#list + 1] = { name, x, y } end
+  end
+  return list
+end
+
+--- The options in which two runs, rows of runs.csv, differ: { { "train.rate", value, other } ... }.
+function option_text.differences(a, b)
+  local list = {}
+  for _, kind in ipairs(option_text.kinds) do
+    local column = kind .. "_options"
+    for _, one in ipairs(differences(a[column] or "", b[column] or "")) do
+      list[#list + 1] = { kind .. "." .. one[1], one[2], one[3] }
+    end
   end
   return list
 end

@@ -315,23 +315,16 @@ local function on_top(class, of_file, options, given)
   return options .. " " .. (given or "")
 end
 
--- Texts of an options object by name.
-local function texts_of(options)
-  local texts = {}
-  for _, pair in ipairs(option_text.pairs(options:text())) do texts[pair[1]] = pair[2] end
-  return texts
-end
-
 -- What the command line says of the model against its file, which shapes need not tell. What is wrong in
 -- its options is said where they are read.
 local function contradictions(about, model, options)
   if not about.model then return {} end
   if model ~= about.model then return { { about.model, model } } end
   local list, there = {}, about.model_options or ""
-  local of_file = texts_of(core.options("model", model, there))
+  local of_file = option_text.values(core.options("model", model, there):text())
   local read = core.options_or_refusal("model", model, options)
   if not read then return list end
-  local here = texts_of(read)
+  local here = option_text.values(read:text())
   for _, pair in ipairs(option_text.pairs(there)) do
     local name = pair[1]
     if of_file[name] ~= here[name] then
@@ -346,13 +339,6 @@ local function tell(path, about, model, options)
   for _, pair in ipairs(contradictions(about, model, options)) do
     io.stderr:write(("note: %s is of %s; the command line says %s, which counts\n"):format(path,
       pair[1], pair[2]))
-  end
-end
-
--- The name of a vocabulary that a text of task options says, or nil.
-local function tokens_in(options)
-  for _, pair in ipairs(option_text.pairs(options or "")) do
-    if pair[1] == "tokens" then return pair[2] end
   end
 end
 
@@ -371,7 +357,7 @@ function weights.complete(values)
     path = path, model = model, task = task,
     options = options,
     task_options = on_top(task, about.task, about.task_options, values["task-options"]),
-    tokens = values.tokens or tokens_in(values["task-options"]) or about.tokens,
+    tokens = values.tokens or option_text.values(values["task-options"] or "").tokens or about.tokens,
     vocabulary = values.vocabulary or about.vocabulary, segment = about.segment,
   }, path
 end

@@ -173,6 +173,11 @@ t.test("a config.json of something else stays", function()
   weights.check_config(folder .. "/model.safetensors", "slide")
 end)
 
+t.test("of an option that is said twice the last counts", function()
+  local said = weights.complete { model = "lstm", ["task-options"] = "tokens=words name=books tokens=bytes" }
+  t.equal(said.tokens, "bytes")
+end)
+
 t.test("weights whose tokens mean something else are refused", function()
   local function task_of(more)
     return core.options("task", "language_model", "documents=6 document_bytes=2000 segment=32 batch=2 " .. more)

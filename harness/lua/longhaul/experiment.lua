@@ -10,6 +10,7 @@ local kinds = require "longhaul.report.kinds"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local names = require "longhaul.names"
+local option_text = require "longhaul.run.option_text"
 local overrides = require "longhaul.overrides"
 local predicate = require "longhaul.report.predicate"
 local published = require "longhaul.report.published"
@@ -167,7 +168,7 @@ end
 ---@return longhaul.experiment
 function Experiment:row(row)
   check_fields("row", row, fields.row, true)
-  for _, kind in ipairs { "model", "task", "train" } do
+  for _, kind in ipairs(option_text.kinds) do
     if not spec.is(row[kind], kind) then
       spec.fail(("row: field '%s' must be a %s"):format(kind, kind))
     end

@@ -2,13 +2,12 @@
 -- while a script declares its rows, so that trials, views and identities are those of the changed
 -- row: its runs are other runs than the script's own.
 local core = require "longhaul.core"
+local lists = require "longhaul.run.lists"
 local option_text = require "longhaul.run.option_text"
 local selection = require "longhaul.run.selection"
 local spec = require "longhaul.spec"
 
 local overrides = {}
-
-local kinds = { "model", "task", "train" }
 
 -- { { kind =, name =, text = "window=64", given = "model.window=64" } ... }, and the texts of --only.
 local current, only = {}, nil
@@ -19,9 +18,8 @@ local function read(text, at)
   if not from then
     return nil, ("'%s' is no KIND.OPTION=VALUE, as in model.window=64"):format(text:sub(at))
   end
-  local good = false
-  for _, known in ipairs(kinds) do good = good or known == kind end
-  if not good then return nil, ("no '%s.'%s"):format(kind, core.did_you_mean(kind, kinds)) end
+  local kinds = option_text.kinds
+  if not lists.has(kinds, kind) then return nil, ("no '%s.'%s"):format(kind, core.did_you_mean(kind, kinds)) end
   local _, after = option_text.value(text, value)
   return { kind = kind, name = name, text = name .. "=" .. text:sub(value, after - 1),
     given = text:sub(from, after - 1) }, after

@@ -29,8 +29,7 @@ local function is_smaller(entry, i, default) return entry[i] < default or defaul
 --- The options of a model of `class` (core.models), for a task of these sizes and, where one is given,
 --- segments of `length`: those of `text`, and small ones.
 function small.text(class, text, sizes, length)
-  local own, defaults = {}, defaults_of(class)
-  for _, pair in ipairs(option_text.pairs(text)) do own[pair[1]] = true end
+  local own, defaults = option_text.values(text), defaults_of(class)
   local function takes(words)
     local options = core.options_or_refusal("model", class.name, words)
     return options and core.model_takes(options, sizes, length)
