@@ -11,7 +11,6 @@ local query = require "longhaul.report.query"
 local quote = require "longhaul.run.quote"
 local results = require "longhaul.report.results"
 local statistics = require "longhaul.report.statistics"
-local step_times = require "longhaul.run.step_times"
 
 local folder_comparison = {}
 
@@ -212,21 +211,14 @@ local function add_seeds(columns, pairs_of_sides, name)
   add_columns(columns, { x_cells, y_cells, cells }, #pairs_of_sides)
 end
 
--- A cost that all seeds share, with a ~ where it was timed on a busy machine.
-local function cost_of(side, name)
-  local run = query.with_rounds(side.from, side.run)
-  local value = csv.number(run[name])
-  return value, value and metrics.text(name, value) .. step_times.busy_mark(run, name) or ""
-end
-
--- Both, and their ratio; below them the ratios' geometric mean.
+-- A cost that all seeds share of both, and their ratio; below them the ratios' geometric mean.
 local function add_costs(columns, pairs_of_sides, name)
   local x_cells, y_cells, cells = { metrics.label(name) .. ": A" }, { "B" }, { "B / A" }
   local sum, count = 0, 0
   for i, pair in ipairs(pairs_of_sides) do
     local x, y
-    x, x_cells[i + 1] = cost_of(pair[1], name)
-    y, y_cells[i + 1] = cost_of(pair[2], name)
+    x, x_cells[i + 1] = query.shown(pair[1], name)
+    y, y_cells[i + 1] = query.shown(pair[2], name)
     local has_ratio = x and y and x > 0 and y > 0
     cells[i + 1] = has_ratio and ("%.3f"):format(y / x) or ""
     if has_ratio then sum, count = sum + math.log(y / x), count + 1 end

@@ -117,15 +117,23 @@ local of_round = { tokens_per_step = true, busy = true }
 
 local function is_of_round(name) return of_round[name] or step_times.is_time(name) end
 
---- A run with what the rounds of its configuration say, as tables show it: what it says itself may be
---- older, as where rounds were merged, or training's; times of a busy machine where there are no others.
-function query.with_rounds(from, run)
+-- A run with what the rounds of its configuration say, as tables show it: what it says itself may be
+-- older, as where rounds were merged, or training's; times of a busy machine where there are no others.
+local function with_rounds(from, run)
   local idle, _, busy = step_times.of(from):latest(run.configuration)
   local record = idle or busy or {}
   return setmetatable({}, { __index = function(_, name)
     if is_of_round(name) then return record[name] end
     return run[name]
   end })
+end
+
+--- Of a side (paired.lua) the number of a metric, as rounds have it, and its text, marked as tables mark what was
+--- timed on a busy machine; nil and "" where there is none.
+function query.shown(side, name)
+  local run = with_rounds(side.from, side.run)
+  local value = csv.number(run[name])
+  return value, value and metrics.text(name, value) .. step_times.busy_mark(run, name) or ""
 end
 
 local function any(list, holds)
@@ -166,7 +174,7 @@ function query.select(stores, conditions, names)
   for _, from in ipairs(stores) do
     for _, run in ipairs(from:rows()) do
       local good = true
-      if wants_rounds then run = query.with_rounds(from, run) end
+      if wants_rounds then run = with_rounds(from, run) end
       for _, condition in ipairs(conditions) do
         good = good and meets(query.cell(run, condition.name), condition)
       end

@@ -11,7 +11,6 @@ local paired = require "longhaul.report.paired"
 local query = require "longhaul.report.query"
 local quote = require "longhaul.run.quote"
 local statistics = require "longhaul.report.statistics"
-local step_times = require "longhaul.run.step_times"
 
 local run_comparison = {}
 
@@ -158,18 +157,13 @@ local function add_paired(lines, a, b, name)
   return true
 end
 
--- A time with a ~ that was measured on a busy machine.
-local function text_of_run(run, name, value)
-  return value and metrics.text(name, value) .. step_times.busy_mark(run, name) or ""
-end
-
 local function add_single(lines, a, b, name)
-  local in_a, in_b = query.with_rounds(a.from, a.run), query.with_rounds(b.from, b.run)
-  local x, y = csv.number(in_a[name]), csv.number(in_b[name])
+  local x, x_text = query.shown(a, name)
+  local y, y_text = query.shown(b, name)
   if not (x or y) then return end
   local difference = x and y and metrics.difference(name, y - x)
   if not paired.is_comparable(a, b, name) then difference = "other data" end
-  add_line(lines, metrics.label(name), text_of_run(in_a, name, x), text_of_run(in_b, name, y), difference)
+  add_line(lines, metrics.label(name), x_text, y_text, difference)
 end
 
 local function add_metrics(lines, a, b)
