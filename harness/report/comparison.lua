@@ -183,14 +183,11 @@ local function columns_of(folder, entry, at)
 end
 
 local function labels_of(columns)
-  local labels, seen = {}, {}
+  local labels = lists.set()
   for _, column in ipairs(columns) do
-    for _, group in ipairs(column.results.order) do
-      if not seen[group.row] then labels[#labels + 1] = group.row end
-      seen[group.row] = true
-    end
+    for _, group in ipairs(column.results.order) do labels:add(group.row) end
   end
-  return labels
+  return labels.list
 end
 
 -- On how many of its data sets a row read what the embedded generator made.

@@ -111,9 +111,9 @@ end
 --- One paragraph for above the table: how much was compared, at which scale, with what data, on what machine, of
 --- what commits.
 function comparison_markup.lead(made)
-  local titles = {}
-  for _, column in ipairs(made.columns) do titles[column.title] = true end
-  local kinds = #lists.keys(titles)
+  local titles = lists.set()
+  for _, column in ipairs(made.columns) do titles:add(column.title) end
+  local kinds = #titles.list
   return ("Compared are %d row%s on %d kind%s of task, at scale %s on %s with %s. %s"):format(#made.rows,
     #made.rows == 1 and "" or "s", kinds, kinds == 1 and "" or "s", made.scale, made.device, seeds_text(made),
     provenance.sentence(comparison.runs(made)) or "")

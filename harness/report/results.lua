@@ -7,6 +7,7 @@
 local csv = require "longhaul.run.csv"
 local finished = require "longhaul.run.finished"
 local identity = require "longhaul.run.identity"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local reach = require "longhaul.run.reach"
 local selection = require "longhaul.run.selection"
@@ -131,19 +132,18 @@ end
 --- Results in a store, of `scale` and `device`. `rows` are the script's rows (nil: whatever is in
 --- the file), `planned(row)` how many seeds a row is meant to have.
 function results.read(from, name, scale, device, rows, planned)
+  local datasets = lists.set()
   local made = setmetatable({ groups = {}, order = {}, name = name, scale = scale, device = device,
-    datasets = {}, store = from }, Results)
+    datasets = datasets.list, store = from }, Results)
   local by_key, keys = runs_by_row(from, scale, device)
   made.times = step_times.of(from)
-  local seen = {}
   local function add(key, row)
     if not by_key[key] or made.groups[key] then return end
     local what = { experiment = name, row = row, scale = scale, device = device }
     local group = choose(by_key[key], what, row and planned and planned(row))
     made.groups[key] = group
     made.order[#made.order + 1] = group
-    if not seen[group.dataset] then made.datasets[#made.datasets + 1] = group.dataset end
-    seen[group.dataset] = true
+    datasets:add(group.dataset)
   end
   for _, row in ipairs(rows or {}) do add(key_of(row.label, row.dataset), row) end
   if not rows then
@@ -199,14 +199,13 @@ end
 --- baseline that is none of them.
 function Results:selected(texts)
   if not texts then return self end
-  local made, seen = self:relative_to(self.baseline), {}
-  made.whole, made.only, made.groups, made.order, made.datasets = self, texts, {}, {}, {}
+  local made, datasets = self:relative_to(self.baseline), lists.set()
+  made.whole, made.only, made.groups, made.order, made.datasets = self, texts, {}, {}, datasets.list
   for _, group in ipairs(self.order) do
     if selection.means(texts, group.row, group.dataset) then
       made.groups[key_of(group.row, group.dataset)] = group
       made.order[#made.order + 1] = group
-      if not seen[group.dataset] then made.datasets[#made.datasets + 1] = group.dataset end
-      seen[group.dataset] = true
+      datasets:add(group.dataset)
     end
   end
   return made
@@ -550,12 +549,12 @@ end
 ---@param read fun(each: any): string, string
 ---@return string[]
 function results.doubtful(list, read)
-  local labels, seen = {}, {}
+  local labels = lists.set()
   for _, each in ipairs(list) do
     local label, status = read(each)
-    if results.doubt(status) and not seen[label] then labels[#labels + 1], seen[label] = label, true end
+    if results.doubt(status) then labels:add(label) end
   end
-  return labels
+  return labels.list
 end
 
 return results

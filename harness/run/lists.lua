@@ -51,8 +51,13 @@ function Set:add(value)
   self.has[value] = true
 end
 
---- What is added to it, each value once: `list` in the order in which they came, `has` by value.
-function lists.set() return setmetatable({ list = {}, has = {} }, Set) end
+--- The values of a list (nil: none) and what is added to it, each once: `list` in the order in which they
+--- came, `has` by value.
+function lists.set(values)
+  local set = setmetatable({ list = {}, has = {} }, Set)
+  for _, value in ipairs(values or {}) do set:add(value) end
+  return set
+end
 
 --- The modules of the library in a folder, "longhaul.report.charts.", by their names in it, sorted.
 function lists.modules(folder)

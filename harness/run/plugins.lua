@@ -2,6 +2,7 @@
 -- digest of the file. A run is what it is called by the version that its class states; a rebuild
 -- discards nothing, a checkpoint neither, but who reads runs of several builds hears of it.
 local core = require "longhaul.core"
+local lists = require "longhaul.run.lists"
 
 local plugins = {}
 
@@ -33,12 +34,9 @@ end
 
 --- The builds of both texts: those `before`, or nil, and those that came to them.
 function plugins.joined(before, text)
-  local builds, seen = {}, {}
-  for build in ((before or "") .. ", " .. text):gmatch "[^,%s][^,]*" do
-    if not seen[build] then builds[#builds + 1] = build end
-    seen[build] = true
-  end
-  return table.concat(builds, ", ")
+  local builds = lists.set()
+  for build in ((before or "") .. ", " .. text):gmatch "[^,%s][^,]*" do builds:add(build) end
+  return table.concat(builds.list, ", ")
 end
 
 -- "glru.so, steps.so"
@@ -47,17 +45,17 @@ local function names_of(text) return (text:gsub(" %x+%f[,\0]", "")) end
 --- Which of the runs, rows of runs.csv, are by other builds than are loaded: a sentence, or nil. Older
 --- ones do not say.
 function plugins.sentence(runs)
-  local count, names, seen = 0, {}, {}
+  local count, names = 0, lists.set()
   for _, run in ipairs(runs) do
     local now, was = plugins.text(run.class, run.task), run.plugin or ""
     if now and was ~= "" and was ~= now then
-      local name = names_of(now)
-      count, names[#names + 1], seen[name] = count + 1, not seen[name] and name or nil, true
+      count = count + 1
+      names:add(names_of(now))
     end
   end
   if count == 0 then return nil end
   return ("%d run%s by another build of %s: raise its .version where it computes something else now, "
-    .. "or --force"):format(count, count == 1 and "" or "s", table.concat(names, ", "))
+    .. "or --force"):format(count, count == 1 and "" or "s", table.concat(names.list, ", "))
 end
 
 return plugins

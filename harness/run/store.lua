@@ -32,21 +32,15 @@ store.columns = joined(run_columns, metrics.columns(), provenance.columns, origi
 
 -- What tuning chose, the loss that a row names and the build of a plug-in are columns where a row has
 -- them.
-local is_own = {}
-for _, name in ipairs(joined(store.columns, metrics.names(), { "tuned", "reach", "plugin" })) do
-  is_own[name] = true
-end
+local is_own = lists.set(joined(store.columns, metrics.names(), { "tuned", "reach", "plugin" })).has
 
 --- Whether a column of runs.csv is the program's, and so no factor of a sweep.
 function store.is_own_column(name) return is_own[name] == true end
 
 -- Those of the program's columns that hold numbers or nothing: what else stands there is a damaged file, not a run
 -- that lacks it.
-local is_numeric = {}
-for _, name in ipairs(joined(metrics.names(),
-  { "seed", "step", "version", "identity", "ranks", "cores", "threads", "load" })) do
-  is_numeric[name] = true
-end
+local is_numeric = lists.set(joined(metrics.names(),
+  { "seed", "step", "version", "identity", "ranks", "cores", "threads", "load" })).has
 
 --- Whether a column of runs.csv holds what the program calls things, digits though they may be. Those of a script
 --- hold what their texts are.
@@ -259,19 +253,11 @@ end
 --- The columns of a file: those that it always has, then the script's own (factors of a sweep),
 --- then what rows have beside.
 function store.all_columns(first, rows, extra)
-  local columns, seen = {}, {}
-  local function add(name)
-    if not seen[name] then
-      seen[name] = true
-      columns[#columns + 1] = name
-    end
-  end
-  for _, name in ipairs(first) do add(name) end
-  for _, name in ipairs(extra) do add(name) end
+  local columns = lists.set(joined(first, extra))
   for _, row in ipairs(rows) do
-    for _, name in ipairs(lists.keys(row)) do add(name) end
+    for _, name in ipairs(lists.keys(row)) do columns:add(name) end
   end
-  return columns
+  return columns.list
 end
 
 -- Reads a file for changing, under the lock; what was known of it no longer holds.
@@ -293,10 +279,9 @@ function Store:update(change, extra)
 end
 
 local function has_all(columns, names)
-  local there = {}
-  for _, name in ipairs(columns) do there[name] = true end
+  local there = lists.set(columns)
   for _, name in ipairs(names) do
-    if not there[name] then return false end
+    if not there.has[name] then return false end
   end
   return true
 end
