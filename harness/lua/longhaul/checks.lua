@@ -1,8 +1,10 @@
 -- Holds what a script says in a table against the fields that there are.
 local core = require "longhaul.core"
 local factors = require "longhaul.run.factors"
+local fields = require "longhaul.fields"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
+local option_text = require "longhaul.run.option_text"
 local spec = require "longhaul.spec"
 
 local checks = {}
@@ -38,6 +40,29 @@ function checks.fields(owner, given, known, first)
   end
 end
 
+--- Fails for what is no metric.
+function checks.metrics(owner, list)
+  for _, name in ipairs(list) do
+    local refusal = metrics.refusal(name)
+    if refusal then spec.fail(("%s: %s"):format(owner, refusal)) end
+  end
+end
+
+--- Fails for a row without its specs, or of values that are no numbers of metrics.
+function checks.row(row)
+  checks.fields("row", row, fields.row, true)
+  for _, kind in ipairs(option_text.kinds) do
+    if not spec.is(row[kind], kind) then
+      spec.fail(("row: field '%s' must be a %s"):format(kind, kind))
+    end
+  end
+  checks.text("row: field 'dataset'", row.dataset)
+  for name, value in pairs(row.values or {}) do
+    checks.metrics("row: field 'values'", { name })
+    if type(value) ~= "number" then spec.fail(("row: value '%s' must be a number"):format(name)) end
+  end
+end
+
 local function check_given(what, task, column)
   local never = metrics.never(task, column)
   if never then spec.fail(("row: %s: %s"):format(what, never)) end
@@ -68,8 +93,8 @@ function checks.list(what, list)
 end
 
 --- Fails for a table without a name in it.
-function checks.named(what, fields)
-  if next(fields) == nil then spec.fail(what .. " is empty") end
+function checks.named(what, given)
+  if next(given) == nil then spec.fail(what .. " is empty") end
 end
 
 --- Fails for moments that are no numbers above zero, and without any.
@@ -139,6 +164,54 @@ function checks.fit(rows, options)
     for _, name in ipairs(options.over) do check_factor(row, options, name, "number") end
   end
   if options.crossing and #rows > 0 then check_crossing(rows, options) end
+end
+
+--- Fails for texts of no size; a slip shows only when they are drawn, after all training.
+function checks.sample(options)
+  checks.fields("sample", options, fields.sample)
+  for _, name in ipairs { "count", "context", "length" } do
+    if (math.tointeger(options[name]) or 0) < 1 then
+      spec.fail(("sample: field '%s' must be a positive integer, got %s"):format(name, options[name]))
+    end
+  end
+  if options.temperature and not (options.temperature >= 0) then
+    spec.fail(("sample: field 'temperature' is 0 or more, got %s"):format(options.temperature))
+  end
+end
+
+-- Qualities are those of the seed that did best on the validation split; all must have been scored
+-- there.
+local function check_select(options)
+  if options.select ~= "best_valid" then
+    spec.fail(("table: field 'select' can only be \"best_valid\", not \"%s\""):format(
+      options.select))
+  end
+  for _, name in ipairs(options.columns) do
+    if metrics.kind(name) == "quality" and not metrics.twin(name) then
+      spec.fail(("table: select = \"best_valid\" cannot choose a seed for '%s', which is not "
+        .. "scored on the validation split")
+        :format(name))
+    end
+  end
+end
+
+local function check_best(best)
+  for name, better in pairs(best) do
+    checks.metrics("table: field 'best'", { name })
+    if better ~= "min" and better ~= "max" then
+      spec.fail(("table: field 'best': '%s' is \"min\" or \"max\", not '%s'"):format(name, tostring(better)))
+    end
+  end
+end
+
+--- Fails for a table of other than metrics, or of what nobody could choose or call the best by.
+function checks.table(options)
+  checks.fields("table", options, fields.table)
+  checks.list("table: field 'columns'", options.columns)
+  checks.metrics("table", options.columns)
+  if type(options.baseline) == "table" then checks.named("table: field 'baseline'", options.baseline) end
+  check_best(options.best or {})
+  if options.select then check_select(options) end
 end
 
 -- Whether a table shows relative times that can only be measured; a published one may have the paper's.

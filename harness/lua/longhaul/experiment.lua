@@ -10,7 +10,6 @@ local kinds = require "longhaul.report.kinds"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local names = require "longhaul.names"
-local option_text = require "longhaul.run.option_text"
 local overrides = require "longhaul.overrides"
 local predicate = require "longhaul.report.predicate"
 local published = require "longhaul.report.published"
@@ -53,13 +52,6 @@ experiment.is = experiments.is
 -- ---- checking what a script says ----
 
 local check_fields = checks.fields
-
-local function check_metrics(owner, list)
-  for _, name in ipairs(list) do
-    local refusal = metrics.refusal(name)
-    if refusal then spec.fail(("%s: %s"):format(owner, refusal)) end
-  end
-end
 
 -- ---- rows ----
 
@@ -158,21 +150,8 @@ local function add_trials(self, row, grid)
   row.tune, row.trials = grid, trials
 end
 
---- Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,
---- dataset = "books" }`. The first value is the label, or a point of lh.grid whose factors become
---- columns of runs.csv. `from` names a row whose trained weights this one starts from, `weights` a
---- file of weights or a name under which they were fetched, or { name, partly = true }; `values`
---- are numbers that the script knows of the row, as columns of runs.csv; `reach` is a loss for
---- tokens_to_reach; `tune`, made by lh.tune, chooses training options on the validation split.
----@param row longhaul.row
----@return longhaul.experiment
-function Experiment:row(row)
-  check_fields("row", row, fields.row, true)
-  for _, kind in ipairs(option_text.kinds) do
-    if not spec.is(row[kind], kind) then
-      spec.fail(("row: field '%s' must be a %s"):format(kind, kind))
-    end
-  end
+-- The label of a row and, of a point of lh.grid, its factors.
+local function label_of(row)
   local label, factors = row.label or row[1], nil
   if type(row[1]) == "table" then
     local made
@@ -183,11 +162,20 @@ function Experiment:row(row)
     spec.fail("a row begins with its label or with a point of lh.grid")
   end
   checks.text("row: a label", label)
-  checks.text("row: field 'dataset'", row.dataset)
-  for name, value in pairs(row.values or {}) do
-    check_metrics("row: field 'values'", { name })
-    if type(value) ~= "number" then spec.fail(("row: value '%s' must be a number"):format(name)) end
-  end
+  return label, factors
+end
+
+--- Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,
+--- dataset = "books" }`. The first value is the label, or a point of lh.grid whose factors become
+--- columns of runs.csv. `from` names a row whose trained weights this one starts from, `weights` a
+--- file of weights or a name under which they were fetched, or { name, partly = true }; `values`
+--- are numbers that the script knows of the row, as columns of runs.csv; `reach` is a loss for
+--- tokens_to_reach; `tune`, made by lh.tune, chooses training options on the validation split.
+---@param row longhaul.row
+---@return longhaul.experiment
+function Experiment:row(row)
+  checks.row(row)
+  local label, factors = label_of(row)
   local said = { label = label, factors = factors, dataset = row.dataset, model = row.model, task = row.task,
     train = row.train, tune = row.tune }
   overrides.apply(said)
@@ -238,43 +226,13 @@ local function check_views(self, thing, new)
   names.check_views(views)
 end
 
--- Qualities are those of the seed that did best on the validation split; all must have been scored
--- there.
-local function check_select(options)
-  if options.select ~= "best_valid" then
-    spec.fail(("table: field 'select' can only be \"best_valid\", not \"%s\""):format(
-      options.select))
-  end
-  for _, name in ipairs(options.columns) do
-    if metrics.kind(name) == "quality" and not metrics.twin(name) then
-      spec.fail(("table: select = \"best_valid\" cannot choose a seed for '%s', which is not "
-        .. "scored on the validation split")
-        :format(name))
-    end
-  end
-end
-
-local function check_best(best)
-  for name, better in pairs(best) do
-    check_metrics("table: field 'best'", { name })
-    if better ~= "min" and better ~= "max" then
-      spec.fail(("table: field 'best': '%s' is \"min\" or \"max\", not '%s'"):format(name, tostring(better)))
-    end
-  end
-end
-
 --- Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" }, baseline
 --- = "Slide:13L", published = "paper_table1" }`. `datasets` maps our names of datasets to the
 --- paper's, or to "" where the paper has not used them; `best` says "min" or "max" for a metric.
 ---@param options longhaul.table
 ---@return longhaul.experiment
 function Experiment:table(options)
-  check_fields("table", options, fields.table)
-  checks.list("table: field 'columns'", options.columns)
-  check_metrics("table", options.columns)
-  if type(options.baseline) == "table" then checks.named("table: field 'baseline'", options.baseline) end
-  check_best(options.best or {})
-  if options.select then check_select(options) end
+  checks.table(options)
   options.line = spec.line()
   check_views(self, "table", options)
   self.tables[#self.tables + 1] = options
@@ -359,26 +317,13 @@ function Experiment:best_at(options)
   return self
 end
 
--- A slip shows only when the texts are drawn, after all training.
-local function check_sample(options)
-  for _, name in ipairs { "count", "context", "length" } do
-    if (math.tointeger(options[name]) or 0) < 1 then
-      spec.fail(("sample: field '%s' must be a positive integer, got %s"):format(name, options[name]))
-    end
-  end
-  if options.temperature and not (options.temperature >= 0) then
-    spec.fail(("sample: field 'temperature' is 0 or more, got %s"):format(options.temperature))
-  end
-end
-
 --- Declares sample texts: `bench:sample { row = "Recurrent", tokens = "bytes", count = 4, context =
 --- 300, length = 80 }`: `count` passages of `context` tokens of the validation split, each
 --- continued by the row's model (temperature 0: by the likeliest tokens).
 ---@param options longhaul.sample
 ---@return longhaul.experiment
 function Experiment:sample(options)
-  check_fields("sample", options, fields.sample)
-  check_sample(options)
+  checks.sample(options)
   for _, row in ipairs(self.rows) do
     if row.label == options.row then
       row.keep_weights, row.samples = true, row.samples or {}
@@ -399,7 +344,7 @@ local function check_cell(cell, text)
   local owner = ("claim: cell '%s'"):format(text)
   check_fields(owner, cell, fields.cell)
   check_experiment(owner .. ": field 'experiment'", cell.experiment)
-  check_metrics(owner, { cell.metric, cell.printed_as })
+  checks.metrics(owner, { cell.metric, cell.printed_as })
   if cell.dataset or not metrics.is_by_seed(cell.metric) then return end
   cell.dataset = checks.only_dataset(cell)
   if not cell.dataset then
