@@ -138,8 +138,6 @@ local types = {
   },
 }
 
-local function known_types() return table.concat(lists.keys(types), ", ") end
-
 -- What BPE's two files are called: tokens and merges.
 local bpe_files = { { "vocab.json", "merges.txt" }, { "encoder.json", "vocab.bpe" } }
 
@@ -153,19 +151,19 @@ local function tokens_of(folder)
   return nil
 end
 
---- What a config.json says, as weights.about gives it; an error that names the field where the
---- class differs. An encoder-decoder with unlike stacks is refused, too.
-function weights.of_config(path)
+-- A config.json, and what is known of its model_type.
+local function read_config(path)
   local good, config = pcall(core.parse_json, core.read_file(path))
   if not good then error(("%s: %s"):format(path, config), 0) end
-  local type_of = types[type(config) == "table" and config.model_type or ""]
-  if not type_of then
-    error(("%s: model_type '%s' is none that is read: %s"):format(path,
-      tostring(type(config) == "table" and config.model_type), known_types()), 0)
-  end
-  local function refuse(field, has)
-    error(("%s: %s is %s; %s has %s"):format(path, field, text_of(config[field]), type_of.model, has), 0)
-  end
+  local model_type = type(config) == "table" and config.model_type
+  local type_of = types[model_type or ""]
+  if type_of then return config, type_of end
+  error(("%s: model_type '%s' is none that is read: %s"):format(path, tostring(model_type),
+    table.concat(lists.keys(types), ", ")), 0)
+end
+
+-- Refuses what the class has built in otherwise, and an encoder-decoder with unlike stacks.
+local function check_built_in(path, config, type_of, refuse)
   for field, value in pairs(type_of.must) do
     if config[field] ~= nil and config[field] ~= value then refuse(field, tostring(value)) end
   end
@@ -173,6 +171,16 @@ function weights.of_config(path)
     error(("%s: num_decoder_layers is %d, num_layers %d; %s has as many of both"):format(path,
       config.num_decoder_layers, config.num_layers, type_of.model), 0)
   end
+end
+
+--- What a config.json says, as weights.about gives it; an error that names the field where the
+--- class differs.
+function weights.of_config(path)
+  local config, type_of = read_config(path)
+  local function refuse(field, has)
+    error(("%s: %s is %s; %s has %s"):format(path, field, text_of(config[field]), type_of.model, has), 0)
+  end
+  check_built_in(path, config, type_of, refuse)
   local options = {}
   for option, field in pairs(type_of.options) do
     local text = config[field] ~= nil and text_of(config[field]) or ""
