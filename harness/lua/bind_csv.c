@@ -266,13 +266,59 @@ static void keep_numeric(lua_State *lua, int is_numeric, int from, int names) {
     lua_setiuservalue(lua, from, NUMERIC);
 }
 
+/* Keeps the value at `index` at a place of the source. */
+static void keep(lua_State *lua, int from, int place, int index) {
+    lua_pushvalue(lua, index);
+    lua_setiuservalue(lua, from, place);
+}
+
+static const char *column_name(const source *s, int64_t column) {
+    return s->index.data != NULL ? lh_csv_index_column(&s->index, column).name
+                                 : lh_csv_table_field(&s->table, 0, column);
+}
+
+/* Pushes the names of the columns in an array; the source keeps their numbers. */
+static void push_names(lua_State *lua, int from) {
+    const source *s = lua_touserdata(lua, from);
+    const int names = lua_gettop(lua) + 1, numbers = names + 1;
+    lua_createtable(lua, (int)s->columns, 0);
+    lua_createtable(lua, 0, (int)s->columns);
+    for (int64_t c = 0; c < s->columns; ++c) {
+        push_cell(lua, from, column_name(s, c));
+        lua_pushvalue(lua, -1);
+        lua_rawseti(lua, names, c + 1);
+        lua_pushinteger(lua, c);
+        lua_rawset(lua, numbers);
+    }
+    lua_setiuservalue(lua, from, COLUMNS);
+}
+
+/* Pushes an array of all rows of a source, which have one metatable. */
+static void push_all_rows(lua_State *lua, int from, int64_t count) {
+    const int type = lua_gettop(lua) + 1, rows = type + 1;
+    lua_createtable(lua, 0, 2);
+    lua_pushvalue(lua, from);
+    lua_setfield(lua, type, "source");
+    lua_pushvalue(lua, from);
+    lua_pushcclosure(lua, row_index, 1);
+    lua_setfield(lua, type, "__index");
+    lua_createtable(lua, (int)count, 0);
+    for (int64_t r = 0; r < count; ++r) {
+        *(int64_t *)lua_newuserdatauv(lua, sizeof(int64_t), 0) = r;
+        lua_pushvalue(lua, type);
+        lua_setmetatable(lua, -2);
+        lua_rawseti(lua, rows, r + 1);
+    }
+    lua_remove(lua, type);
+}
+
 /* csv_rows(path, unquote, is_numeric) -> array of rows, array of the columns' names, where in the
  * file a row can be appended (0: nowhere), whether an unfinished one is there, the line of one that
  * was cut (or 0). Rows are read only; what a column has is made when it is first asked for, so that
  * a hundred thousand rows of a hundred columns cost little. Then one of the names in the set
  * `is_numeric` (nil: none) fails where a text is neither a number nor empty. */
 static int csv_rows(lua_State *lua) {
-    enum { IS_NUMERIC = 3, FROM, NAMES, NUMBERS_OF, TYPE, ROWS };
+    enum { IS_NUMERIC = 3, FROM, NAMES };
     const char *path = luaL_checkstring(lua, 1);
     luaL_checktype(lua, 2, LUA_TFUNCTION);
     lua_settop(lua, IS_NUMERIC);
@@ -281,42 +327,16 @@ static int csv_rows(lua_State *lua) {
         lua_replace(lua, IS_NUMERIC);
     }
     luaL_checktype(lua, IS_NUMERIC, LUA_TTABLE);
-    source *s = push_indexed(lua, path);
-    lua_pushvalue(lua, 1);
-    lua_setiuservalue(lua, FROM, PATH);
-    lua_pushvalue(lua, 2);
-    lua_setiuservalue(lua, FROM, UNQUOTE);
+    const source *s = push_indexed(lua, path);
+    keep(lua, FROM, PATH, 1);
+    keep(lua, FROM, UNQUOTE, 2);
     for (int kind = TEXTS; kind <= NUMBERS; ++kind) {
         lua_newtable(lua);
         lua_setiuservalue(lua, FROM, kind);
     }
-    lua_createtable(lua, (int)s->columns, 0);
-    lua_createtable(lua, 0, (int)s->columns);
-    for (int64_t c = 0; c < s->columns; ++c) {
-        push_cell(lua, FROM,
-                  s->index.data != NULL ? lh_csv_index_column(&s->index, c).name
-                                        : lh_csv_table_field(&s->table, 0, c));
-        lua_pushvalue(lua, -1);
-        lua_rawseti(lua, NAMES, c + 1);
-        lua_pushinteger(lua, c);
-        lua_rawset(lua, NUMBERS_OF);
-    }
+    push_names(lua, FROM);
     keep_numeric(lua, IS_NUMERIC, FROM, NAMES);
-    lua_pushvalue(lua, NUMBERS_OF);
-    lua_setiuservalue(lua, FROM, COLUMNS);
-    lua_createtable(lua, 0, 2);
-    lua_pushvalue(lua, FROM);
-    lua_setfield(lua, TYPE, "source");
-    lua_pushvalue(lua, FROM);
-    lua_pushcclosure(lua, row_index, 1);
-    lua_setfield(lua, TYPE, "__index");
-    lua_createtable(lua, (int)s->rows, 0);
-    for (int64_t r = 0; r < s->rows; ++r) {
-        *(int64_t *)lua_newuserdatauv(lua, sizeof(int64_t), 0) = r;
-        lua_pushvalue(lua, TYPE);
-        lua_setmetatable(lua, -2);
-        lua_rawseti(lua, ROWS, r + 1);
-    }
+    push_all_rows(lua, FROM, s->rows);
     lua_pushvalue(lua, NAMES);
     lua_pushinteger(lua, (lua_Integer)(s->index.data != NULL ? s->index.end : s->table.end));
     lua_pushboolean(lua, s->table.unfinished);
