@@ -96,24 +96,26 @@ local function overhead(rows)
     1e6 * backward))
 end
 
-local function add(rows, model, name, metric, value, unit, ratio_to, ratio)
-  rows[#rows + 1] = { benchmark = model[1], size = name, metric = metric, value = value,
-    unit = unit, ratio_to = ratio_to, ratio = ratio }
+-- Adds a row of the CSV file: what was measured of a benchmark at a size, and what it is compared with.
+local function add(part, benchmark, row)
+  row.benchmark, row.size = benchmark, part.name
+  part.rows[#part.rows + 1] = row
 end
 
--- One line of the printed table, and the same as rows of the CSV file.
-local function report(rows, model, name, time, flops_per_token, peak, slide)
+-- One line of the printed table, and the same as rows of the CSV file. `slide`: ms of a step of the first model.
+local function report(part, benchmark, time, flops_per_token, slide)
   local rate = time.tokens_per_step / (time.median_ms / 1000)
   local flops = 3 * flops_per_token * rate
-  local ratio = time.median_ms / slide
-  add(rows, model, name, "step_time_ms", time.median_ms, "ms", models[1][1], ratio)
-  add(rows, model, name, "tokens_per_second", rate, "tokens/s")
-  add(rows, model, name, "flops", flops, "FLOP/s", "sgemm (OpenBLAS)", flops / peak)
-  add(rows, model, name, "peak_memory_bytes", time.peak_memory_bytes, "bytes")
-  add(rows, model, name, "allocations_after_warmup", time.allocations_after_warmup, "calls")
-  print(("  %-24s %8.1f  %7.1f to %7.1f %10.0f %9.1f %8.1f%% %9.2f"):format(model[1],
-    time.median_ms,
-    time.q1_ms, time.q3_ms, rate, flops / 1e9, 100 * flops / peak, ratio))
+  local ratio, of_peak = time.median_ms / slide, flops / part.peak
+  add(part, benchmark, { metric = "step_time_ms", value = time.median_ms, unit = "ms", ratio_to = models[1][1],
+    ratio = ratio })
+  add(part, benchmark, { metric = "tokens_per_second", value = rate, unit = "tokens/s" })
+  add(part, benchmark, { metric = "flops", value = flops, unit = "FLOP/s", ratio_to = "sgemm (OpenBLAS)",
+    ratio = of_peak })
+  add(part, benchmark, { metric = "peak_memory_bytes", value = time.peak_memory_bytes, unit = "bytes" })
+  add(part, benchmark, { metric = "allocations_after_warmup", value = time.allocations_after_warmup, unit = "calls" })
+  print(("  %-24s %8.1f  %7.1f to %7.1f %10.0f %9.1f %8.1f%% %9.2f"):format(benchmark, time.median_ms,
+    time.q1_ms, time.q3_ms, rate, flops / 1e9, 100 * of_peak, ratio))
   if time.allocations_after_warmup > 0 then
     print(("  %-24s %d allocations in steady state"):format("", time.allocations_after_warmup))
   end
@@ -124,17 +126,16 @@ local function steps(rows, size, peak, rounds)
   local sessions, total = {}, warmup + rounds + 1
   for i, model in ipairs(models) do sessions[i] = session(model, size, total) end
   local times = core.time_steps(sessions, warmup, rounds)
-  local name = ("width %d, window %d, segment %d, batch %d"):format(size.width, size.window,
-    size.segment, size.batch)
-  print("\n" .. name)
+  local part = { rows = rows, peak = peak, name = ("width %d, window %d, segment %d, batch %d"):format(size.width,
+    size.window, size.segment, size.batch) }
+  print("\n" .. part.name)
   print(("  %-24s %8s  %18s %10s %9s %9s %9s"):format("training step", "ms", "quartiles",
     "tokens/s",
     "GFLOP/s", "of sgemm", "of slide"))
   local info = sessions[1]:info()
   for i, model in ipairs(models) do
-    report(rows, model, name, times[i], sessions[i]:info().flops_per_token, peak,
-      times[1].median_ms)
-    add(rows, model, name, "loss_bits", peer.mean_loss(sessions[i]), "bits")
+    report(part, model[1], times[i], sessions[i]:info().flops_per_token, times[1].median_ms)
+    add(part, model[1], { metric = "loss_bits", value = peer.mean_loss(sessions[i]), unit = "bits" })
     sessions[i]:close()
   end
   return { data = info.data, data_digest = info.digest }
@@ -142,19 +143,22 @@ end
 
 -- LSH attention against full attention: one round, chunks of 64.
 local function attention(rows, length)
-  local time, name = core.lsh_rate(length, 1, 64), ("length %d, 1 round, chunk 64"):format(length)
-  local title = { "LSH attention" }
+  local time, part = core.lsh_rate(length, 1, 64), { rows = rows,
+    name = ("length %d, 1 round, chunk 64"):format(length) }
+  local function add_ms(metric, seconds, ratio_to, of)
+    add(part, "LSH attention", { metric = metric, value = 1e3 * seconds, unit = "ms", ratio_to = ratio_to,
+      ratio = seconds / of })
+  end
   print(("\nLSH attention, %s: %.1f ms forward, %.1f of full attention's speed; %.1f ms with "
-    .. "backward, %.1f;"):format(name,
+    .. "backward, %.1f;"):format(part.name,
     1e3 * time.lsh, time.full / time.lsh, 1e3 * time.lsh_training,
       time.full_training / time.lsh_training))
   print(("  sorting and reaching rows in that order %.1f ms, %.1f%% of forward"):format(
     1e3 * time.order,
     100 * time.order / time.lsh))
-  add(rows, title, name, "forward_ms", 1e3 * time.lsh, "ms", "full attention", time.lsh / time.full)
-  add(rows, title, name, "step_time_ms", 1e3 * time.lsh_training, "ms", "full attention",
-    time.lsh_training / time.full_training)
-  add(rows, title, name, "order_ms", 1e3 * time.order, "ms", "LSH attention", time.order / time.lsh)
+  add_ms("forward_ms", time.lsh, "full attention", time.full)
+  add_ms("step_time_ms", time.lsh_training, "full attention", time.full_training)
+  add_ms("order_ms", time.order, "LSH attention", time.lsh)
 end
 
 -- Does `work`, whose lines have the load and the time of its beginning, and the data that it says
