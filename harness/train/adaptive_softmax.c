@@ -110,12 +110,23 @@ static bool pick(const tokens *all, int64_t first, int64_t end, group *out) {
     return true;
 }
 
+/* What the softmaxes of all groups are made of, and add up to. */
+typedef struct pass {
+    lh_tape *tape;
+    const lh_output *output;
+    lh_tensor *hidden; /* [tokens][width] */
+    part head;
+    double gradient_scale;
+    bool wants_sums;
+    lh_tensor *loss; /* NULL: no group had a token so far */
+    lh_loss_sums sums;
+} pass;
+
 /* One softmax of a group's tokens; all have target `entry` unless it is negative. */
-static lh_tensor *group_loss(lh_tape *tape, const lh_output *output, lh_tensor *hidden, part words,
-                             const group *g, int64_t entry, double gradient_scale,
+static lh_tensor *group_loss(const pass *p, part words, const group *g, int64_t entry,
                              lh_loss_sums *sums) {
-    lh_tensor *place = lh_integers(tape, 1, &g->count, g->token);
-    lh_tensor *weights = g->weight != NULL ? lh_reals(tape, 1, &g->count, g->weight) : NULL;
+    lh_tensor *place = lh_integers(p->tape, 1, &g->count, g->token);
+    lh_tensor *weights = g->weight != NULL ? lh_reals(p->tape, 1, &g->count, g->weight) : NULL;
     int32_t *same = NULL;
     if (entry >= 0) {
         same = lh_allocate((size_t)g->count * sizeof *same);
@@ -123,50 +134,45 @@ static lh_tensor *group_loss(lh_tape *tape, const lh_output *output, lh_tensor *
         for (int64_t i = 0; i < g->count; ++i)
             same[i] = (int32_t)entry;
     }
-    lh_tensor *target = lh_integers(tape, 1, &g->count, same != NULL ? same : g->target);
+    lh_tensor *target = lh_integers(p->tape, 1, &g->count, same != NULL ? same : g->target);
     free(same);
-    hidden = narrow(tape, lh_gather(tape, hidden, place), words);
+    lh_tensor *hidden = narrow(p->tape, lh_gather(p->tape, p->hidden, place), words);
     const lh_cross_entropy head = {.weight = words.weight,
                                    .bias = words.bias,
-                                   .scale = output->logit_scale,
+                                   .scale = p->output->logit_scale,
                                    .target = target,
                                    .weights = weights,
-                                   .gradient_scale = gradient_scale,
-                                   .sums = sums};
-    return lh_linear_cross_entropy(tape, &head, hidden);
+                                   .gradient_scale = p->gradient_scale,
+                                   .sums = p->wants_sums ? sums : NULL};
+    return lh_linear_cross_entropy(p->tape, &head, hidden);
 }
 
-/* Adds a group's two softmaxes, or the frequent words' one (cluster -1), to *loss. */
-static bool add_group(lh_tape *tape, const lh_output *output, lh_tensor *hidden, part head,
-                      const group *g, int cluster, double gradient_scale, lh_tensor **loss,
-                      lh_loss_sums *sums) {
+/* Adds a group's two softmaxes, or the frequent words' one (cluster -1). */
+static bool add_group(pass *p, const group *g, int cluster) {
     lh_loss_sums first = {0}, second = {0};
-    lh_loss_sums *const wanted = sums != NULL ? &first : NULL;
     if (g->count == 0) return true;
-    const int64_t entry = cluster >= 0 ? entry_of(output, cluster) : -1;
-    lh_tensor *sum = group_loss(tape, output, hidden, head, g, entry, gradient_scale, wanted);
+    const int64_t entry = cluster >= 0 ? entry_of(p->output, cluster) : -1;
+    lh_tensor *sum = group_loss(p, p->head, g, entry, &first);
     if (cluster >= 0) {
-        lh_tensor *tail = group_loss(tape, output, hidden, tail_of(tape, output, cluster), g, -1,
-                                     gradient_scale, sums != NULL ? &second : NULL);
-        sum = lh_add(tape, sum, tail);
+        const part tail = tail_of(p->tape, p->output, cluster);
+        sum = lh_add(p->tape, sum, group_loss(p, tail, g, -1, &second));
     }
-    *loss = *loss == NULL ? sum : lh_add(tape, *loss, sum);
-    if (*loss == NULL || sums == NULL) return *loss != NULL;
-    sums->nats += first.nats + second.nats;
-    sums->weight += first.weight;
-    if (cluster < 0) sums->correct += first.correct;
-    return true;
+    p->loss = p->loss == NULL ? sum : lh_add(p->tape, p->loss, sum);
+    p->sums.nats += first.nats + second.nats;
+    p->sums.weight += first.weight;
+    if (cluster < 0) p->sums.correct += first.correct;
+    return p->loss != NULL;
 }
 
-static bool add_all(lh_tape *tape, const lh_output *output, const tokens *all,
-                    double gradient_scale, lh_tensor **loss, lh_loss_sums *sums) {
-    lh_tensor *hidden = flat_hidden(tape, output);
-    const part head = head_of(tape, output);
-    bool good = hidden != NULL;
+static bool add_all(pass *p, const tokens *all) {
+    const lh_output *output = p->output;
+    p->hidden = flat_hidden(p->tape, output);
+    p->head = head_of(p->tape, output);
+    bool good = p->hidden != NULL;
     for (int i = -1; i < output->clusters && good; ++i) {
         group g = {0};
-        good = pick(all, i >= 0 ? output->cutoff[i] : 0, end_of(output, i), &g) &&
-               add_group(tape, output, hidden, head, &g, i, gradient_scale, loss, sums);
+        good =
+            pick(all, i >= 0 ? output->cutoff[i] : 0, end_of(output, i), &g) && add_group(p, &g, i);
         release(g.token, g.target, g.weight);
     }
     return good;
@@ -175,13 +181,15 @@ static bool add_all(lh_tape *tape, const lh_output *output, const tokens *all,
 lh_tensor *lh_adaptive_cross_entropy(lh_tape *tape, const lh_output *output, const lh_batch *batch,
                                      double gradient_scale, lh_loss_sums *sums) {
     tokens all = {0};
-    lh_tensor *loss = NULL;
-    if (sums != NULL) *sums = (lh_loss_sums){0};
-    const bool good =
-        read_tokens(batch, &all) && add_all(tape, output, &all, gradient_scale, &loss, sums);
+    pass p = {.tape = tape,
+              .output = output,
+              .gradient_scale = gradient_scale,
+              .wants_sums = sums != NULL};
+    const bool good = read_tokens(batch, &all) && add_all(&p, &all);
     release(all.target, NULL, all.weight);
+    if (sums != NULL) *sums = p.sums;
     if (!good) return NULL;
-    return loss != NULL ? loss : lh_zeros(tape, 0, NULL);
+    return p.loss != NULL ? p.loss : lh_zeros(tape, 0, NULL);
 }
 
 /* ---- all words ---- */
