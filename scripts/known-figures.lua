@@ -4,6 +4,7 @@ local core = require "longhaul.core"
 local cost = require "longhaul.run.cost"
 local csv = require "longhaul.run.csv"
 local lists = require "longhaul.run.lists"
+local pipe_table = require "longhaul.report.pipe_table"
 local provenance = require "longhaul.report.provenance"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
@@ -86,12 +87,9 @@ end
 
 -- Numbers stand on the right, and what is in columns that `is_text` names on the left.
 local function markdown(head, lines, is_text)
-  local rule = { "---" }
-  for i = 2, #head do rule[i] = is_text and is_text[head[i]] and "---" or "--:" end
-  for i, line in ipairs(lines) do lines[i] = "| " .. table.concat(line, " | ") .. " |" end
-  return table.concat({ "| " .. table.concat(head, " | ") .. " |", "| " .. table.concat(rule, " | ")
-    .. " |",
-    table.concat(lines, "\n") }, "\n")
+  local align = "l"
+  for i = 2, #head do align = align .. (is_text and is_text[head[i]] and "l" or "r") end
+  return pipe_table.text(head, align, lines)
 end
 
 -- "measured (published)"; behind the seed that validation chose stands the mean of all.

@@ -5,6 +5,7 @@ local comparison = require "longhaul.report.comparison"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local page = require "longhaul.report.page"
+local pipe_table = require "longhaul.report.pipe_table"
 local statistics = require "longhaul.report.statistics"
 local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.run.quote"
@@ -206,22 +207,17 @@ local function markdown_cell(column, cell)
   return ("%s<br>%s ms"):format(text, (time:gsub("~", "\\~")))
 end
 
--- A pipe table of the columns `list` of a comparison; what heads a column, and what stands in a cell.
-local function pipe_table(made, list, head_of, cell_of_column)
-  local head, rule, lines = { "" }, { "---" }, {}
+-- A table of the columns `list` of a comparison; what heads a column, and what stands in a cell.
+local function table_of(made, list, head_of, cell_of_column)
+  local head, rows = { "" }, {}
   for i, c in ipairs(list) do
-    head[i + 1], rule[i + 1] = ("%s<br>%s"):format(quote.markdown(made.columns[c].title),
-      quote.markdown(head_of(made.columns[c]))), "--:"
+    head[i + 1] = ("%s<br>%s"):format(quote.markdown(made.columns[c].title), quote.markdown(head_of(made.columns[c])))
   end
-  for _, fields in ipairs { head, rule } do
-    lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |"
+  for r, row in ipairs(made.rows) do
+    rows[r] = { quote.markdown(row.label) }
+    for i, c in ipairs(list) do rows[r][i + 1] = cell_of_column(made.columns[c], row.cells[c]) end
   end
-  for _, row in ipairs(made.rows) do
-    local fields = { quote.markdown(row.label) }
-    for i, c in ipairs(list) do fields[i + 1] = cell_of_column(made.columns[c], row.cells[c]) end
-    lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |"
-  end
-  return table.concat(lines, "\n")
+  return pipe_table.text(head, "l" .. ("r"):rep(#list), rows)
 end
 
 --- A pipe table with its notes; a sentence where nothing was compared (nil).
@@ -230,7 +226,7 @@ function comparison_markup.markdown(made)
   local all = {}
   for c in ipairs(made.columns) do all[c] = c end
   local notes = quote.markdown(table.concat(comparison_markup.notes(made), " "))
-  return ("%s\n\n%s\n"):format(pipe_table(made, all, column_title, markdown_cell), notes)
+  return ("%s\n\n%s\n"):format(table_of(made, all, column_title, markdown_cell), notes)
 end
 
 -- The mean with its mark alone; what became of a row without one.
@@ -249,7 +245,7 @@ function comparison_markup.short(made)
     if metrics.better(column.metric) then judged[#judged + 1] = c end
   end
   local function head_of(column) return metrics.title(column.metric) end
-  return pipe_table(made, judged, head_of, short_cell) .. "\n"
+  return table_of(made, judged, head_of, short_cell) .. "\n"
 end
 
 return comparison_markup

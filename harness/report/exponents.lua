@@ -5,6 +5,7 @@ local core = require "longhaul.core"
 local factors = require "longhaul.run.factors"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
+local pipe_table = require "longhaul.report.pipe_table"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
 local quote = require "longhaul.run.quote"
@@ -296,15 +297,13 @@ local function with_error(record)
 end
 
 local function markdown(name, records, sentences, source)
-  local lines = {
-    "# " .. name .. ": fitted exponents, ± the standard error of the slope", "",
-    "| row | measure | over | of | exponent | points | paper |",
-    "| --- | --- | --- | --- | --: | --: | --- |",
-  }
-  for _, r in ipairs(records) do
-    lines[#lines + 1] = ("| %s | %s | %s | %s | %s | %d | %s |"):format(quote.markdown(r.row),
-      r.measure, r.over, quote.markdown(r.held), quote.markdown(with_error(r)), r.points, r.published or "")
+  local rows = {}
+  for i, r in ipairs(records) do
+    rows[i] = { quote.markdown(r.row), r.measure, r.over, quote.markdown(r.held), quote.markdown(with_error(r)),
+      r.points, r.published or "" }
   end
+  local lines = { "# " .. name .. ": fitted exponents, ± the standard error of the slope", "",
+    pipe_table.text({ "row", "measure", "over", "of", "exponent", "points", "paper" }, "llllrrl", rows) }
   for i, text in ipairs(sentences) do
     lines[#lines + 1] = (i == 1 and "\n" or "") .. "- " .. quote.markdown(text)
   end

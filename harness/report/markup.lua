@@ -1,5 +1,6 @@
 -- The same table as Markdown, HTML and LaTeX.
 local page = require "longhaul.report.page"
+local pipe_table = require "longhaul.report.pipe_table"
 local quote = require "longhaul.run.quote"
 local tables = require "longhaul.report.table"
 
@@ -16,35 +17,26 @@ end
 
 local function bold(text) return "**" .. text .. "**" end
 
-local function add_line(lines, fields)
-  lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |"
-end
-
 -- A pipe table with paper, here and difference per column, or what is here alone.
 local function add_block(lines, made, block)
-  local head, rule = { "row" }, { "---" }
+  local head, rows = { "row" }, {}
   for _, c in ipairs(block) do
     local heading = quote.markdown(tables.block_heading(block, made.columns[c]))
     local parts = tables.parts(made.columns[c])
-    for _, part in ipairs(parts) do
-      head[#head + 1] = #parts > 1 and heading .. ": " .. part or heading
-      rule[#rule + 1] = "--:"
-    end
+    for _, part in ipairs(parts) do head[#head + 1] = #parts > 1 and heading .. ": " .. part or heading end
   end
   if block.title then
     table.move({ "## " .. quote.markdown(block.title), "" }, 1, 2, #lines + 1, lines)
   end
-  add_line(lines, head)
-  add_line(lines, rule)
-  for _, row in ipairs(block.rows) do
+  for r, row in ipairs(block.rows) do
     local fields = { quote.markdown(row.label) }
     for _, c in ipairs(block) do
       local texts = parts_of(made.columns[c], row.cells[c], bold)
       for _, part in ipairs(tables.parts(made.columns[c])) do fields[#fields + 1] = texts[part] end
     end
-    add_line(lines, fields)
+    rows[r] = fields
   end
-  lines[#lines + 1] = ""
+  lines[#lines + 1] = pipe_table.text(head, "l" .. ("r"):rep(#head - 1), rows) .. "\n"
 end
 
 --- Pipe tables, one for each block.

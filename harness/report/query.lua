@@ -8,6 +8,7 @@ local fold = require "longhaul.run.fold"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
+local pipe_table = require "longhaul.report.pipe_table"
 local quote = require "longhaul.run.quote"
 local statistics = require "longhaul.report.statistics"
 local step_times = require "longhaul.run.step_times"
@@ -403,16 +404,9 @@ function formats.json(runs, columns)
 end
 
 function formats.markdown(runs, columns)
-  local function line(cells) return "| " .. table.concat(cells, " | ") .. " |" end
-  local head, rule = {}, {}
-  for c, name in ipairs(columns) do head[c], rule[c] = quote.markdown(metrics.label(name)), "---" end
-  local lines = { line(head), line(rule) }
-  for _, cells in ipairs(cells_of(runs, columns, function(...)
-    return quote.markdown(readable(...))
-  end)) do
-    lines[#lines + 1] = line(cells)
-  end
-  return table.concat(lines, "\n") .. "\n"
+  local head, rows = {}, cells_of(runs, columns, function(...) return quote.markdown(readable(...)) end)
+  for c, name in ipairs(columns) do head[c] = quote.markdown(metrics.label(name)) end
+  return pipe_table.text(head, ("l"):rep(#head), rows) .. "\n"
 end
 
 function formats.text(runs, columns)

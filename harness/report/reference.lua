@@ -2,6 +2,7 @@
 -- and verdicts by paper.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local pipe_table = require "longhaul.report.pipe_table"
 local place = require "longhaul.report.place"
 local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.run.quote"
@@ -11,14 +12,10 @@ local summary = require "longhaul.report.summary"
 local reference = {}
 
 local function markdown(head, lines)
-  local rule, rows = {}, {}
-  for i = 1, #head do rule[i] = "---" end
-  for i, line in ipairs(lines) do
+  for _, line in ipairs(lines) do
     for c, text in ipairs(line) do line[c] = quote.markdown(text) end
-    rows[i] = "| " .. table.concat(line, " | ") .. " |"
   end
-  return ("| %s |\n| %s |\n%s"):format(table.concat(head, " | "), table.concat(rule, " | "),
-    table.concat(rows, "\n"))
+  return pipe_table.text(head, ("l"):rep(#head), lines)
 end
 
 --- The first sentence of the comment that the text of a script begins with, without its full stop.

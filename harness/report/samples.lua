@@ -2,6 +2,7 @@
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
+local pipe_table = require "longhaul.report.pipe_table"
 local quote = require "longhaul.run.quote"
 local store = require "longhaul.run.store"
 local tokenizers = require "longhaul.run.tokenizer"
@@ -59,12 +60,11 @@ end
 local columns = { "row", "seed", "context", "continuation", "scale", "device" }
 
 local function markdown(name, records)
-  local lines = { "# " .. name, "", "| row | context | continuation |", "| --- | --- | --- |" }
-  for _, record in ipairs(records) do
-    lines[#lines + 1] = ("| %s | %s | %s |"):format(quote.markdown(record.row),
-      quote.markdown(record.context), quote.markdown(record.continuation))
+  local rows = {}
+  for i, record in ipairs(records) do
+    rows[i] = { quote.markdown(record.row), quote.markdown(record.context), quote.markdown(record.continuation) }
   end
-  return table.concat(lines, "\n") .. "\n"
+  return ("# %s\n\n%s\n"):format(name, pipe_table.text({ "row", "context", "continuation" }, "lll", rows))
 end
 
 --- Writes samples.csv and samples.md into `folder`; gives their paths.
