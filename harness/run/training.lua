@@ -300,7 +300,6 @@ function training.run(run, results, machine, shown)
     record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line,
       run.row.label, outcome)
     core.remove_file(results:forced(run.id))
-  core.remove_file(results:builds(run.id))
     -- one that failed before it began again keeps what it was worth
     if not finished.row(run.id, results) then results:put(record, own_columns(run.row)) end
     shown:finish("failed: " .. record.error)

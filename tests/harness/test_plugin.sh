@@ -161,6 +161,11 @@ quietly 0 "which are by both then" bash -c "'$LONGHAUL_BIN' query row=mine seed=
 until compgen -G "$scratch/half/built/checkpoints/*.snapshot" >/dev/null || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
 kill -TERM $!
 wait $!
+curve=$(echo "$scratch"/half/built/curves/*.csv)
+mv "$curve" "$curve.kept" && mkdir "$curve"
+fails 1 "where its curve cannot be read it fails" "failed: " built good run --results half --no-timing --only mine --seeds 1 \
+    --set 'train.steps=2000 train.checkpoint_every=10'
+rmdir "$curve" && mv "$curve.kept" "$curve"
 succeeds "one that was interrupted is gone on with" "[1/1]" built rebuilt run --results half --no-timing --only mine --seeds 1 \
     --set 'train.steps=2000 train.checkpoint_every=10'
 quietly 0 "and is by both, too" bash -c "'$LONGHAUL_BIN' query row=mine --results '$scratch/half' --columns plugin --csv | grep -qE '$both'"
