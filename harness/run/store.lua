@@ -378,6 +378,11 @@ function Store:drop_attempt(id)
   remove_idle(self, id, attempt_files(self, id))
 end
 
+--- Removes the same of a run that has ended; the caller holds its lock.
+function Store:end_attempt(id)
+  for _, path in ipairs(attempt_files(self, id)) do core.remove_file(path) end
+end
+
 --- There while a run that was begun by --force is under way.
 function Store:forced(id) return ("%s/checkpoints/%s.forced"):format(self.path, id) end
 

@@ -237,18 +237,20 @@ function training.renew_reach(run, results, id)
   end, own_columns(run.row))
 end
 
-local function finish(run, results, session, record, shown)
-  local hear = shown and function(...) shown:evaluating(...) end or nil
+-- The scores of the splits that are evaluated at the end; nil when that was interrupted.
+local function scores_of(run, session, hear)
   local scored = {}
   for _, split in ipairs(work.splits(run.row)) do
     scored[split] = session:evaluate(split, hear)
-    if not scored[split] then return false end
+    if not scored[split] then return nil end
   end
-  -- all ranks look at the context: who waited for rank 0 meanwhile would take it for lost
-  if not ranks.first then return measure_context(run, session) ~= false end
+  return scored
+end
+
+-- Records how a run ended, and what it was worth and took, by its scores and its curve.
+local function fill_end(record, run, session, scored, curve)
   local info = session:info()
   for split, values in pairs(scored) do metrics.fill_record(record, split, values) end
-  local curve = results:read_curve(run.id, info.step)
   record.error = divergence.reason {
     step = info.step, first_weights = divergence.has_first_weights(curve),
     falls = divergence.falls(curve, scored.valid), valid = scored.valid, test = scored.test,
@@ -260,21 +262,43 @@ local function finish(run, results, session, record, shown)
   record.peak_memory_bytes, record.wall_time_s = info.peak_memory_bytes, info.seconds
   record.inference_memory_bytes = session:inference_memory()
   record.training_tokens_per_second = run.tokens_per_second
+  metrics.fill_record(record, "watched", metrics.best_of_curve(curve))
+  reach.fill(record, run.row.reach, curve)
+end
+
+-- Evaluates a trained run and keeps its row; false when it was interrupted.
+local function finish(run, results, session, record, shown)
+  local scored = scores_of(run, session, shown and function(...) shown:evaluating(...) end or nil)
+  if not scored then return false end
+  -- all ranks look at the context: who waited for rank 0 meanwhile would take it for lost
+  if not ranks.first then return measure_context(run, session) ~= false end
+  fill_end(record, run, session, scored, results:read_curve(run.id, session:info().step))
   local points = measure_context(run, session)
   if not points then return false end
   if run.row.context then record.error = record.error or context.lack(run.row.context, points) end
   keep_probes(run, results, session, record, points)
-  metrics.fill_record(record, "watched", metrics.best_of_curve(curve))
-  reach.fill(record, run.row.reach, curve)
   if run.row.keep_weights then
     session:save_weights(results:weights(run.id), false, weights.vocabulary_digest(run.row.task.options))
   end
   results:put(record, own_columns(run.row))
-  core.remove_file(results:checkpoint(run.id))
-  core.remove_file(results:best_weights(run.id))
-  core.remove_file(results:forced(run.id))
-  core.remove_file(results:builds(run.id))
+  results:end_attempt(run.id)
   return true
+end
+
+-- What is told of a run that has come to its end.
+local function told_end(record)
+  local mse = record.mse or record.valid_mse
+  local score = mse and ("MSE %.4f"):format(mse)
+    or ("%.4f bits/token"):format(record.bits_per_token or record.valid_bits_per_token or 0 / 0)
+  return ("%s  %s parameters  %s%s"):format(score, quantity.amount(record.parameters),
+    quantity.duration(record.wall_time_s), record.error and "  " .. record.error or "")
+end
+
+-- Keeps why a run failed; its checkpoint stays. One that failed before it began again keeps what it was worth.
+local function keep_failure(run, results, record, message)
+  record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line, run.row.label, message)
+  core.remove_file(results:forced(run.id))
+  if not finished.row(run.id, results) then results:put(record, own_columns(run.row)) end
 end
 
 --- Trains a run and keeps what it was worth; "done", "failed" or "interrupted", on every rank what
@@ -291,17 +315,9 @@ function training.run(run, results, machine, shown)
   if not good and ranks.size > 1 and (trained or ranks.lost()) then error(outcome, 0) end
   if not ranks.first then return ranks.decide() end
   if good and outcome == "done" then
-    local mse = record.mse or record.valid_mse
-    local score = mse and ("MSE %.4f"):format(mse)
-      or ("%.4f bits/token"):format(record.bits_per_token or record.valid_bits_per_token or 0 / 0)
-    shown:finish(("%s  %s parameters  %s%s"):format(score, quantity.amount(record.parameters),
-      quantity.duration(record.wall_time_s), record.error and "  " .. record.error or ""))
+    shown:finish(told_end(record))
   elseif not good then
-    record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line,
-      run.row.label, outcome)
-    core.remove_file(results:forced(run.id))
-    -- one that failed before it began again keeps what it was worth
-    if not finished.row(run.id, results) then results:put(record, own_columns(run.row)) end
+    keep_failure(run, results, record, outcome)
     shown:finish("failed: " .. record.error)
     outcome = "failed"
   else

@@ -82,7 +82,7 @@ return {
     { "if keeps_best and p.is_best then", "if keeps_best then", "the last weights are kept for the best" },
     { "if complete and keeps_best and ranks.exists(best) then", "if complete and keeps_best and not ranks.exists(best) then", "the best weights are not taken back" },
     { 'metrics.fill_from(record, "model", info)', "", "model metrics are not recorded" },
-    { "core.remove_file(results:checkpoint(run.id))\n  core.remove_file(results:best", "core.remove_file(results:best", "checkpoints of finished runs stay", tests = whole_run },
+    { "results:end_attempt(run.id)", "", "checkpoints of finished runs stay", tests = whole_run },
     { "if good then return session, id end", "", "a checkpoint is read and forgotten", tests = "tests/lua/test_runner.lua" },
   },
   {
