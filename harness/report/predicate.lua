@@ -28,9 +28,8 @@ local function comparison(sign, a, b, holds, margin)
   local sides = { a, b }
   for i = 1, 2 do
     local side = sides[i]
-    if not term.is(side) and type(side) ~= "number" then
-      script_line.fail(("a comparison is of terms and numbers, not of a %s"):format(type(side)))
-    end
+    local other = term.refusal(side)
+    if other then script_line.fail(("a comparison is of terms and numbers, not of %s"):format(other)) end
   end
   return predicates.make { sign = sign, a = a, b = b, holds = holds, margin = margin }
 end
@@ -105,8 +104,8 @@ function predicate.any(parts) return joined("any", parts) end
 ---@param make fun(value: any): longhaul.predicate
 ---@return longhaul.predicate
 function predicate.each(list, make)
-  if type(list) ~= "table" or type(make) ~= "function" then
-    script_line.fail "'each' takes a list, and what makes a predicate of each value"
+  if not lists.is(list, 1) or type(make) ~= "function" then
+    script_line.fail "'each' takes a list, at least one, and what makes a predicate of each value"
   end
   local parts = {}
   for i, value in ipairs(list) do parts[i] = make(value) end

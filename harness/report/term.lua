@@ -17,6 +17,13 @@ local terms = class.new("longhaul.term", Term, operators)
 --- Whether a value is a term.
 term.is = terms.is
 
+--- What a value is that is neither a term nor a number; nil for these.
+function term.refusal(value)
+  if term.is(value) then return nil end
+  if type(value) ~= "number" then return "a " .. type(value) end
+  return value ~= value and "a number that is none (nan)" or nil
+end
+
 local function text_of(part)
   if term.is(part) then return part.text end
   return type(part) == "number" and ("%.10g"):format(part) or tostring(part)
@@ -28,9 +35,8 @@ end
 local function made_of(text, parts, count, compute)
   for i = 1, count do
     local part = parts[i]
-    if not term.is(part) and type(part) ~= "number" then
-      script_line.fail(("a term is made of terms and numbers, not of a %s"):format(type(part)))
-    end
+    local other = term.refusal(part)
+    if other then script_line.fail(("a term is made of terms and numbers, not of %s"):format(other)) end
     if term.is(part) and (part.rounds or part.pairs) then
       script_line.fail(("'%s' is a side of a comparison, not a part of a term"):format(part.text))
     end

@@ -2,13 +2,15 @@
 local lists = {}
 
 --- Whether a value is a table with at least so many entries 1, 2, 3 ... and nothing else, which would
---- be lost.
+--- be lost. Entries are its own: those that a metatable makes up may have no end.
 function lists.is(value, least)
   if type(value) ~= "table" then return false end
-  local in_order, all = 0, 0
-  for _ in ipairs(value) do in_order = in_order + 1 end
-  for _ in pairs(value) do all = all + 1 end
-  return in_order == all and all >= least
+  local count = 0
+  for _ in next, value do count = count + 1 end
+  for i = 1, count do
+    if rawget(value, i) == nil then return false end
+  end
+  return count >= least and value[count + 1] == nil
 end
 
 --- The same, of texts.

@@ -18,7 +18,7 @@ function reach.read(given)
     return nil, ("field 'reach': no loss '%s' in a curve%s"):format(column,
       core.did_you_mean(tostring(column), metrics.losses()))
   end
-  if type(value) ~= "number" then
+  if type(value) ~= "number" or value ~= value then
     return nil, ("field 'reach': %s must be a number"):format(column)
   end
   return { column, value }

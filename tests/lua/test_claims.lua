@@ -331,7 +331,7 @@ t.test("what has no term, or half a pair, is refused at the script's line", func
   for _, case in ipairs {
     { function() return (p.all {}) end, "'all' takes a list of predicates, at least one" },
     { function() return (p.any { p.less(a, b), [3] = p.less(a, b) }) end, "'any' takes a list" },
-    { function() return (p.each({}, function() end)) end, "'all' takes a list of predicates" },
+    { function() return (p.each({}, function() end)) end, "'each' takes a list, at least one" },
     { function() return (p.least {}) end, "'least' takes a list of terms, at least one" },
     { function() return (p.greatest {}) end, "'greatest' takes a list" },
     { function() return (p.mean(a, b)) end, "'mean' takes a list" },

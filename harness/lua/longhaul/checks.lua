@@ -59,7 +59,9 @@ function checks.row(row)
   checks.text("row: field 'dataset'", row.dataset)
   for name, value in pairs(row.values or {}) do
     checks.metrics("row: field 'values'", { name })
-    if type(value) ~= "number" then spec.fail(("row: value '%s' must be a number"):format(name)) end
+    if type(value) ~= "number" or value ~= value then
+      spec.fail(("row: value '%s' must be a number"):format(name))
+    end
   end
 end
 
@@ -103,18 +105,24 @@ function checks.moments(options)
   for name, list in pairs(options) do
     checks.list(("best_at: field '%s'"):format(name), list)
     for _, at in ipairs(list) do
-      if type(at) ~= "number" or at <= 0 then
+      if type(at) ~= "number" or not (at > 0) then
         spec.fail(("best_at: field '%s' has %s, which is no number above 0"):format(name, tostring(at)))
       end
     end
   end
 end
 
---- Fails for a text with a NUL byte, which files cannot hold.
+local function text_refusal(text)
+  if text:find("\0", 1, true) then return "cannot hold a NUL byte" end
+  if not text:find "%S" then return "is empty: nothing would tell its rows apart" end
+  if not utf8.len(text) then return "is not UTF-8" end
+  return nil
+end
+
+--- Fails for a text that files and pages cannot show: with a NUL byte, not UTF-8, or of nothing but blanks.
 function checks.text(what, text)
-  if type(text) == "string" and text:find("\0", 1, true) then
-    spec.fail(what .. " cannot hold a NUL byte")
-  end
+  local refusal = type(text) == "string" and text_refusal(text)
+  if refusal then spec.fail(("%s %s"):format(what, refusal)) end
 end
 
 --- Fails for what a fit cannot be of, and for a measure that names no metric: itself, or as it is

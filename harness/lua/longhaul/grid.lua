@@ -6,6 +6,17 @@ local store = require "longhaul.run.store"
 
 local grid = {}
 
+-- 1 and 1.0 are one value; texts and numbers that are written alike make rows of one label, which are refused.
+local function check_values(axis)
+  local seen = {}
+  for i = 2, #axis do
+    local value = axis[i]
+    if value ~= value then spec.fail(("grid: axis '%s' has a value that is not a number (nan)"):format(axis[1])) end
+    if seen[value] then spec.fail(("grid: axis '%s' has the value %s twice"):format(axis[1], tostring(value))) end
+    seen[value] = true
+  end
+end
+
 local function check_axes(axes)
   if not lists.is(axes, 1) then spec.fail "grid takes axes, as in { { \"window\", 32, 64 } }" end
   local seen = {}
@@ -15,6 +26,7 @@ local function check_axes(axes)
     end
     if seen[axis[1]] then spec.fail(("grid: there are two axes '%s'"):format(axis[1])) end
     seen[axis[1]] = true
+    check_values(axis)
   end
 end
 

@@ -4,6 +4,7 @@
 -- many, and so on until two are left for the last round (successive halving, Jamieson and Talwalkar
 -- 2016, each trial from the start).
 local class = require "longhaul.run.class"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local spec = require "longhaul.spec"
 
@@ -24,7 +25,7 @@ local function check_by(by)
 end
 
 local function check_axis(name, values)
-  if type(values) ~= "table" or #values < 2 then
+  if not lists.is(values, 2) then
     spec.fail(("tune: '%s' takes the values that are tried, as in { 1e-3, 3e-3 }"):format(name))
   end
   local seen = {}
