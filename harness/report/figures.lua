@@ -1,6 +1,7 @@
 -- The figures of the papers, and every other chart that an experiment declares, drawn from recorded
 -- runs into one folder with a page. What is shown is what was run: data and options are the runs'
 -- own, not what a script would run today.
+local begun = require "longhaul.run.begun"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local chart = require "longhaul.report.chart"
@@ -41,11 +42,18 @@ function figures.scripts()
   return list
 end
 
+-- The experiments whose runs its charts show: its own, and those whose rows it names.
+local function shown_by(experiment)
+  local names = { experiment.runs }
+  for _, source in ipairs(experiment.sources) do names[#names + 1] = source.runs end
+  return names
+end
+
 -- Scales and devices at which there are runs of an experiment, or of those whose rows its charts
 -- show.
 local function recorded(folder, experiment)
-  local stores = { store.at(folder, experiment.runs) }
-  for _, source in ipairs(experiment.sources) do stores[#stores + 1] = store.at(folder, source.runs) end
+  local stores = {}
+  for i, name in ipairs(shown_by(experiment)) do stores[i] = store.at(folder, name) end
   return store.measured_at(stores)
 end
 
@@ -77,7 +85,7 @@ end
 local function add_script(state, load, path)
   local experiment = load(path, { scale = "small" })
   if not experiment or #experiment.plots == 0 then return end
-  local entry = { name = experiment.name, script = path, runs = 0 }
+  local entry = { name = experiment.name, script = path, runs = 0, shows = shown_by(experiment) }
   state.experiments[#state.experiments + 1] = entry
   for _, folder in ipairs(state.folders) do
     for _, at in ipairs(recorded(folder, experiment)) do
@@ -162,21 +170,35 @@ function figures.printed(state)
   return list
 end
 
---- What lacks runs: { { name =, script = }, ... } of figures not drawn and of other experiments
---- with charts.
+-- What has only begun of what an experiment shows; nil where nothing has.
+local function begun_of(state, entry)
+  for _, folder in ipairs(state.folders) do
+    for _, name in ipairs(entry.shows) do
+      local text = begun.text(("%s/%s"):format(folder, name))
+      if text then return text end
+    end
+  end
+  return nil
+end
+
+--- What lacks runs: { { name =, script =, begun = what has only begun, in words, or nil }, ... } of figures not
+--- drawn and of other experiments with charts.
 function figures.lacking(state, printed)
   local by_name, list, told = {}, {}, {}
+  local function add(name, entry)
+    list[#list + 1] = { name = name, script = entry.script, begun = begun_of(state, entry) }
+  end
   for _, entry in ipairs(state.experiments) do by_name[entry.name] = entry end
   for _, figure in ipairs(printed) do
     local entry = by_name[figure.experiment]
     if entry and #figure.drawn == 0 then
-      list[#list + 1] = { name = figures.name(figure), script = entry.script }
+      add(figures.name(figure), entry)
       told[entry.name] = true
     end
   end
   for _, entry in ipairs(state.experiments) do
     if entry.runs == 0 and not told[entry.name] then
-      list[#list + 1] = { name = entry.name, script = entry.script }
+      add(entry.name, entry)
     end
   end
   return list

@@ -180,7 +180,8 @@ function gallery.write(state, printed, lacking, out)
   add_printed(parts, state, printed)
   add_others(parts, state)
   for i, entry in ipairs(lacking) do
-    lines[i] = ("%s: <code>%s</code>"):format(escape(entry.name), escape(command_of(entry)))
+    lines[i] = ("%s: <code>%s</code>%s"):format(escape(entry.name), escape(command_of(entry)),
+      entry.begun and " (" .. escape(entry.begun) .. ")" or "")
   end
   add_list(parts, "Kinds of charts", list_of_kinds(state))
   add_list(parts, "Without runs", lines)

@@ -26,8 +26,8 @@ local function folder_of(experiment, settings)
   return folder
 end
 
--- That there is nothing to show at this scale, and where there is something.
-local function print_nothing(experiment, settings, measured)
+-- That an experiment has nothing to show at this scale, and where there is something.
+local function nothing_of(experiment, settings, measured)
   local from, here = store.under(settings, experiment.runs), ("%s on %s"):format(settings.scale, settings.device)
   local others, is_here = {}, false
   for _, at in ipairs(store.measured_at { from }) do
@@ -36,9 +36,16 @@ local function print_nothing(experiment, settings, measured)
   end
   local unfinished = #from:rows() == 0 and begun.text(from.path)
   local whose = measured.only and views.selected_text(measured.only) or "this script's rows"
-  print(("no runs of %s at scale %s in %s%s: nothing is written%s"):format(experiment.runs, here, settings.results,
+  return ("no runs of %s at scale %s in %s%s: nothing is written%s"):format(experiment.runs, here, settings.results,
     is_here and " are of " .. whose or "",
-    #others > 0 and "; there are runs at " .. table.concat(others, ", ") or unfinished and "; " .. unfinished or ""))
+    #others > 0 and "; there are runs at " .. table.concat(others, ", ") or unfinished and "; " .. unfinished or "")
+end
+
+--- Prints that of an experiment or, where it has no rows of its own, of those whose rows its charts show.
+function report.print_nothing(experiment, settings, measured)
+  for _, whose in ipairs(#experiment.rows > 0 and { experiment } or experiment.sources) do
+    print(nothing_of(whose, settings, measured))
+  end
 end
 
 --- Writes and prints the tables of what was measured (nil: results.of reads it); gives the paths.
@@ -47,7 +54,7 @@ function report.tables(experiment, settings, measured)
   local paths = {}
   measured = measured or results.of(experiment, settings)
   if #experiment.tables > 0 and #measured.order == 0 then
-    print_nothing(experiment, settings, measured)
+    report.print_nothing(experiment, settings, measured)
     return paths
   end
   for _, options in ipairs(experiment.tables) do

@@ -11,18 +11,25 @@ local function check_columns(path, columns, needed)
     seen[name] = true
   end
   for _, name in ipairs(needed or {}) do
-    if not seen[name] then error(("%s: there is no column '%s'"):format(path, name), 0) end
+    if not seen[name] then
+      error(("%s: there is no column '%s': the file is cut, or another one than its name says"):format(path, name), 0)
+    end
   end
 end
 
 local told = {}
 
--- Names the line of a last row that a full disk or a copy that broke off cut (0: none), once.
-local function tell_cut(path, line)
-  if line == 0 or told[path] then return end
+local function tell(text, path, ...)
+  if told[path] then return end
   told[path] = true
-  io.stderr:write(("note: %s:%d: the last line was cut and is left out; the same `longhaul run` "
-    .. "makes it again\n"):format(path, line))
+  io.stderr:write("note: ", text:format(path, ...), "; the same `longhaul run` makes it again\n")
+end
+
+-- Names, once, the line of a last row that a full disk or a copy that broke off cut (0: none), or a file of
+-- which nothing is left.
+local function tell_cut(path, line, is_empty)
+  if line > 0 then tell("%s:%d: the last line was cut and is left out", path, line) end
+  if is_empty then tell("%s is empty: what stood there is lost", path) end
 end
 
 -- Rows of texts, the header first, as records keyed by its names; and the names.
@@ -44,7 +51,7 @@ end
 ---@return table records, table columns
 function csv.read(path, needed)
   local rows, cut = core.read_csv(path)
-  tell_cut(path, cut)
+  tell_cut(path, cut, false)
   return records_of(path, rows, needed)
 end
 
@@ -83,7 +90,7 @@ end
 ---@return table records, table columns, integer size, boolean unfinished
 function csv.rows(path, needed, is_numeric)
   local records, columns, size, unfinished, cut = core.csv_rows(path, quote.csv_read, is_numeric)
-  tell_cut(path, cut)
+  tell_cut(path, cut, not columns[1])
   if columns[1] then check_columns(path, columns, needed) end
   return records, columns, size, unfinished
 end

@@ -49,6 +49,47 @@ t.test("the report does not call the folder one without runs", function()
   t.equal(text:find("Folders without runs", 1, true), nil)
 end)
 
+-- A plan of an experiment that shows its losses, of no rows.
+local function shows_losses(name)
+  local bench = lh.experiment(name)
+  bench:row { "a", model = lh.models.lstm { width = 4, hidden = 4 }, train = lh.train { steps = 2 },
+    task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 16, batch = 2 } }
+  return bench:plot { "loss" }
+end
+
+t.test("figures name what has only begun beside experiments that have runs", function()
+  local both = folder .. "/both"
+  core.make_folder(both .. "/sweep/curves")
+  core.write_file(both .. "/sweep/curves/aa.csv", "step,loss_bits\n1,8\n")
+  runs.put(both, shows_losses "done", { label = "a" })
+  local state = figures.gather(both, { "sweep.lua" }, function() return shows_losses "sweep" end)
+  t.contains(figures.lacking(state, {})[1].begun, "1 run begun, none finished")
+end)
+
+t.test("a chart of which all runs have only begun says so", function()
+  local path = folder .. "/sweep.lua"
+  core.write_file(path, [[local lh = require "longhaul"
+    local bench = lh.experiment "sweep"
+    bench:row { "a", model = lh.models.lstm { width = 4, hidden = 4 }, train = lh.train { steps = 2 },
+      task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 16, batch = 2 } }
+    return bench:plot { "loss" }]])
+  local pipe <close> = assert(io.popen(("%s plot %s --results %s 2>&1"):format(
+    quote.shell(core.program_folder() .. "/longhaul"), quote.shell(path), quote.shell(results))))
+  t.contains(pipe:read "a", "no runs of sweep at scale small on cpu")
+end)
+
+t.test("runs whose rows a damaged runs.csv has lost are not said to be unfinished", function()
+  local lost = folder .. "/lost"
+  core.make_folder(lost .. "/sweep/curves")
+  core.write_file(lost .. "/sweep/curves/aa.csv", "step,loss_bits\n1,8\n")
+  for _, left in ipairs { "", "run_id,row,dataset,seed,scale,device,status,identity\naa,a,\"boo" } do
+    core.write_file(lost .. "/sweep/runs.csv", left)
+    local text = begun.text(lost)
+    t.contains(text, lost .. "/sweep/runs.csv is empty or cut, and 1 run without a row there may have finished")
+    t.equal(text:find("none finished", 1, true), nil)
+  end
+end)
+
 t.test("a run that has a row has not only begun, whatever it keeps", function()
   local bench = lh.experiment "ended"
   bench:row { "a", model = lh.models.lstm { width = 4, hidden = 4 }, train = lh.train { steps = 2 },

@@ -37,7 +37,8 @@ local function draw(values, rest)
   local drawn = 0
   for _, made in ipairs(state.charts) do drawn = drawn + (made.paths and 1 or 0) end
   print_list("Without runs", lacking, function(entry)
-    return ("%-28s longhaul run %s"):format(entry.name, entry.script)
+    local line = ("%-28s longhaul run %s"):format(entry.name, entry.script)
+    return entry.begun and ("%s (%s)"):format(line, entry.begun) or line
   end)
   print_list("With runs that lack something", state.incomplete, tostring)
   for _, text in ipairs(state.failures) do io.stderr:write(text, "\n") end

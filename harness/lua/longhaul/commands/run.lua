@@ -397,9 +397,10 @@ local function plot(values, rest)
   local paths, excuses, failed = report.charts(experiment, settings, measured, values.format)
   report.print_paths("Charts", paths)
   for _, excuse in ipairs(excuses) do io.stderr:write(excuse, "\n") end
-  if #paths == 0 and #excuses == 0 then
-    print(("no results at scale %s in %s/%s"):format(settings.scale, settings.results,
-      experiment.name))
+  if #paths == 0 and #excuses == 0 and #measured.order > 0 then
+    print "no chart to draw: the script declares none (bench:plot), and curves of a single point have none"
+  elseif #paths == 0 and #excuses == 0 then
+    report.print_nothing(experiment, settings, measured)
   end
   return failed > 0 and command.failed or command.ok
 end
