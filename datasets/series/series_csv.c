@@ -12,8 +12,9 @@
 typedef struct reader {
     const char *path;
     lh_series_table *table;
-    int64_t line, field;            /* field: of the row under way, from 0 */
-    bool has_header, has_semicolon; /* the second: in the first column's name */
+    int64_t line, field; /* field: of the row under way, from 0 */
+    bool has_header;
+    char separator; /* another than a comma, in the first column's name; 0: none */
     lh_date_style style;
     int64_t moment; /* of the last row */
     lh_status status;
@@ -36,7 +37,8 @@ static lh_status read_name(reader *r, const char *text) {
                        "columns",
                        r->path, line, text);
     if (r->field == 0) { /* dates, whatever they are called */
-        r->has_semicolon = strchr(text, ';') != NULL;
+        const char *other = strpbrk(text, ";\t|");
+        r->separator = other != NULL ? *other : '\0';
         return LH_OK;
     }
     if (text[0] == '\0')
@@ -65,7 +67,9 @@ static lh_status check_order(const reader *r, int64_t moment) {
         LH_EFORMAT,
         "%s: line %lld, column 1: a gap: %s follows %s, but rows are %lld seconds apart%s", r->path,
         (long long)r->line, now, before, (long long)table->step,
-        months ? "; months and years are no equal steps"
+        months ? r->style == LH_DATE_MONTH_FIRST
+                     ? "; dates with slashes have the month first, and months are no equal steps"
+                     : "; months and years are no equal steps"
                : "; write the rows in between, or make a file of what comes before or after");
 }
 
@@ -75,8 +79,8 @@ static lh_status read_date(reader *r, const char *text) {
     if (style == LH_DATE_NONE)
         return lh_fail(LH_EFORMAT,
                        "%s: line %lld, column 1: '%.40s' is no date like 2016-07-01 00:00:00, "
-                       "2016-07-01T00:00, 2016-07-01 or 7/1/2016 0:00; the first column is to "
-                       "have them",
+                       "2016-07-01T00:00, 2016-07-01 or 7/1/2016 0:00, without a zone but Z and "
+                       "parts of seconds; the first column is to have them",
                        r->path, (long long)r->line, text);
     if (r->style != LH_DATE_NONE && style != r->style)
         return lh_fail(LH_EFORMAT,
@@ -91,6 +95,12 @@ static lh_status read_date(reader *r, const char *text) {
     return LH_OK;
 }
 
+#define LARGEST 1e30 /* whose square still is a double, and a quotient by a deviation a float */
+
+static const char instead[] =
+    "; `longhaul data import --kind series` leaves columns out (--columns) and "
+    "fills cells (--missing)";
+
 static lh_status read_value(reader *r, const char *text, size_t length) {
     lh_series_table *table = r->table;
     const char *name = table->name[r->field - 1];
@@ -98,12 +108,16 @@ static lh_status read_value(reader *r, const char *text, size_t length) {
     const double value = strtod(text, &end);
     const long long line = r->line, column = r->field + 1;
     if (length == 0)
-        return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): an empty cell", r->path, line,
-                       column, name);
-    if (end != text + length)
-        return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): '%.40s' is no number", r->path,
-                       line, column, name, text);
-    if (!isfinite(value) || fabs(value) > 1e30)
+        return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): an empty cell%s", r->path,
+                       line, column, name, instead);
+    if (end != text + length || strpbrk(text, "xX") != NULL) /* strtod reads hexadecimal ones */
+        return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): '%.40s' is no number%s",
+                       r->path, line, column, name, text, instead);
+    if (isfinite(value) && fabs(value) > LARGEST)
+        return lh_fail(LH_EFORMAT,
+                       "%s: line %lld, column %lld (%s): '%.40s' is beyond %g: take another unit",
+                       r->path, line, column, name, text, LARGEST);
+    if (!isfinite(value))
         return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): '%.40s' is not finite",
                        r->path, line, column, name, text);
     table->values[table->rows * table->channels + r->field - 1] = value;
@@ -120,13 +134,20 @@ static lh_status read_cell(reader *r, const char *text, size_t length) {
     return read_date(r, text);
 }
 
+static lh_status refuse_header(const reader *r) {
+    const long long line = r->line;
+    if (r->separator == '\0')
+        return lh_fail(LH_EFORMAT, "%s: line %lld: the header names no channel", r->path, line);
+    return lh_fail(LH_EFORMAT,
+                   "%s: line %lld: the header names no channel: fields are separated by commas, "
+                   "not by '%s'",
+                   r->path, line, r->separator == '\t' ? "\\t" : (char[]){r->separator, '\0'});
+}
+
 /* `end` is -1 where the file ends without a line end. */
 static lh_status end_row(reader *r, int end) {
     const int64_t fields = r->table->channels + 1;
-    if (!r->has_header && r->table->channels == 0)
-        return lh_fail(LH_EFORMAT, "%s: line %lld: the header names no channel%s", r->path,
-                       (long long)r->line,
-                       r->has_semicolon ? ": fields are separated by commas, not by ';'" : "");
+    if (!r->has_header && r->table->channels == 0) return refuse_header(r);
     if (r->field < fields)
         return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): %s after %lld of %lld fields",
                        r->path, (long long)r->line, (long long)(r->field + 1),
@@ -176,6 +197,8 @@ static lh_status parse(reader *r, struct csv_parser *parser, const char *text, s
 static lh_status read_text(reader *r, const char *text, size_t bytes) {
     static const char mark[] = "\xef\xbb\xbf";
     struct csv_parser parser;
+    if (bytes >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0))
+        return lh_fail(LH_EFORMAT, "%s: the file is UTF-16: write it as UTF-8", r->path);
     if (lh_fault() || csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0)
         return lh_fail(LH_EMEMORY, "%s: out of memory", r->path);
     const size_t skip = bytes >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;

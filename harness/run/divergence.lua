@@ -4,7 +4,8 @@
 -- The rule: at the end its loss is worse than a guess by a margin that noise does not reach.
 --   tokens   bits_per_token above log2(vocabulary) + 1: each token given half of what a uniform
 --            guess gives it, or less
---   numbers  an MSE above ten times that of predicting zero everywhere (`zero_mse`)
+--   numbers  an MSE above ten times that of predicting zero everywhere (`zero_mse`), unless all are zero, as
+--            the values of a constant series are: of these every model is infinitely worse
 -- on the validation split; and, of a run that ends with its last weights rather than its best, by
 -- the last point of its curve: the training loss in the same way, or a gradient norm that is not
 -- finite. A loss that still falls is that of a model which learns slowly, however bad its first weights
@@ -34,7 +35,7 @@ end
 
 local function check_mse(what, mse, zero)
   local bound = times_zero * zero
-  return mse and not (mse <= bound)
+  return mse and (bound > 0 or mse == math.huge) and not (mse <= bound)
     and says(what, mse, " MSE", bound, ("%d times that of predicting zero"):format(times_zero))
       or nil
 end

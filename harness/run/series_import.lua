@@ -15,11 +15,23 @@ local function fail(from, line, message, ...)
   error(("%s: line %d%s"):format(from, line, message:format(...)), 0)
 end
 
+-- The text of the quoted field that begins at a place, in which "" is a quote, and the place behind it; nil where
+-- none begins, or it is never closed.
+local function quoted_at(line, at)
+  local text, after = line:match('^"([^"]*)"()', at)
+  while text and line:sub(after, after) == '"' do
+    local more, behind = line:match('^"([^"]*)"()', after)
+    if not more then return nil end
+    text, after = text .. '"' .. more, behind
+  end
+  return text, after
+end
+
 -- The fields of a line; nil where a quote stands out of place. No field goes on in the next line.
 local function fields_of(line)
   local fields, at = {}, 1
   while at do
-    local text, after = line:match('^"([^"]*)"()', at)
+    local text, after = quoted_at(line, at)
     if not text then text, after = line:match('^([^",]*)()', at) end
     if not text:find "%S" then text = "" end
     fields[#fields + 1] = text
@@ -60,7 +72,8 @@ local function value_of(from, line, name, place, text, last, carried)
       name, text)
   end
   if not last[place] then
-    fail(from, line, ", column '%s': a cell without a value, and none before it to carry forward", name)
+    fail(from, line, ", column '%s': a cell without a value, and none before it to carry forward: begin the file at "
+      .. "its first value, or leave the column out by --columns", name)
   end
   carried[name] = (carried[name] or 0) + 1
   return last[place]
@@ -77,7 +90,11 @@ local function chosen_text(from, text, options, carried)
   local lines, header, places, last, number = {}, nil, nil, {}, 0
   for line in text:gsub("^\xef\xbb\xbf", ""):gsub("\r\n", "\n"):gsub("\n$", ""):gmatch "([^\n]*)\n?" do
     number = number + 1
-    local fields = fields_of(line) or fail(from, number, ": a quote inside a field or never closed")
+    if line:find("\0", 1, true) then
+      fail(from, number, ": a NUL byte; a file of UTF-16 is to be written as UTF-8")
+    end
+    local fields = fields_of(line)
+      or fail(from, number, ": a quote inside a field, or one that is not closed on its line")
     if not header then
       header, places = fields, chosen(from, fields, options)
     elseif line ~= "" and #fields ~= #header then

@@ -37,6 +37,12 @@ t.test("a loss up to a bit above a guess is none", function()
   t.contains(reason(tokens, { valid = { bits_per_token = math.huge } }), "validation loss inf")
 end)
 
+t.test("of a constant series every model is infinitely worse than zero", function()
+  t.equal(reason(numbers, { valid = { mse = 0.03, zero_mse = 0 } }), nil)
+  t.contains(reason(numbers, { valid = { mse = math.huge, zero_mse = 0 } }), "validation loss inf")
+  t.contains(reason(numbers, { valid = { mse = 0.03, zero_mse = 0.002 } }), "10 times that of predicting zero")
+end)
+
 t.test("first weights may be above a guess", function()
   local above = { valid = { bits_per_token = 9.01 }, first_weights = true }
   t.equal(reason(tokens, above), nil)

@@ -39,6 +39,8 @@ t.test("the columns that are asked for, in their order, behind that of the time"
   text = imported("date,a,b\r\n2020-01-01,1,2\r\n2020-01-02,3,4\r\n2020-01-03,5,6\r\n", nil, "mine")
   t.equal(text, "date,a,b\n2020-01-01,1,2\n2020-01-02,3,4\n2020-01-03,5,6\n")
   t.check(imported(rows("1", "2", "3"), { time = "when" }):find("when,n,load,", 1, true), "all, the time first")
+  text = imported("date,\"a \"\"net\"\"\",\"\"\"b\"\n2020-01-01,1,2\n2020-01-02,3,4\n2020-01-03,5,6\n")
+  t.contains(text, "date,\"a \"\"net\"\"\",\"\"\"b\"\n2020-01-01,1,2\n")
 end)
 
 t.test("a cell without a value is refused by line and column", function()
@@ -56,7 +58,7 @@ t.test("or has the last value of its column, which is told", function()
   imported(rows("1", "2", "3"), { time = "when", missing = "forward" })
   t.check(not core.exists(folder .. "/cache/load/load.csv.carried"), "nothing is noted of a whole file")
   refuses(rows("", "2", "3"), { time = "when", missing = "forward" },
-    "line 2, column 'load': a cell without a value, and none before it")
+    "line 2, column 'load': a cell without a value, and none before it to carry forward: begin the file at")
 end)
 
 t.test("a time is never carried forward", function()
@@ -71,6 +73,8 @@ t.test("what is no series of equal steps is refused, and lines are those of the 
   refuses("date,a\n2020-01-01,1\n\n2020-01-02,2\n2020-01-04,3\n", nil, "load.csv: line 5, column 1: a gap")
   refuses("date,a\n2020-01-01,1\n2020-01-02\n", nil, "load.csv: line 3: 1 fields, where the header has 2")
   refuses("date,a\n2020-01-01,1\"\n", nil, "load.csv: line 2: a quote inside a field")
+  refuses("date,\"a\nb\"\n2020-01-01,1\n", nil, "load.csv: line 1: a quote inside a field, or one that is not closed")
+  refuses("\xff\xfed\0a\0", nil, "load.csv: line 1: a NUL byte; a file of UTF-16 is to be written as UTF-8")
   refuses("date;a\n2020-01-01;1\n", nil, "fields are separated by commas, not by ';'")
   t.fails(function() series_import.import(folder, nil, {}) end, "a time series is one CSV file")
 end)
