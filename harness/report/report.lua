@@ -41,8 +41,12 @@ local function nothing_of(experiment, settings, measured)
     #others > 0 and "; there are runs at " .. table.concat(others, ", ") or unfinished and "; " .. unfinished or "")
 end
 
---- Prints that of an experiment or, where it has no rows of its own, of those whose rows its charts show.
+--- Prints that of an experiment or, where it has no rows of its own, of those whose rows its charts show; where
+--- there are runs, that nothing was declared of them.
 function report.print_nothing(experiment, settings, measured)
+  if #measured.order > 0 then
+    return print "no chart to draw: the script declares none (bench:plot), and curves of a single point have none"
+  end
   for _, whose in ipairs(#experiment.rows > 0 and { experiment } or experiment.sources) do
     print(nothing_of(whose, settings, measured))
   end

@@ -15,6 +15,7 @@ local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local ranks = require "longhaul.run.ranks"
 local rates = require "longhaul.run.rates"
+local renamed = require "longhaul.run.renamed"
 local stand_in = require "longhaul.run.stand_in"
 local store = require "longhaul.run.store"
 local timing = require "longhaul.run.timing"
@@ -278,6 +279,14 @@ local function ready_of(left)
   return ready, outcomes, #hopeless > 0
 end
 
+-- On rank 0 what is to be remarked on the rows of runs before they are trained.
+local function say_notes(left, sweep)
+  if not ranks.first or sweep.settings.number then return end
+  for _, texts in ipairs { rates.notes(left), renamed.notes(left, sweep.experiment, sweep.results) } do
+    for _, text in ipairs(texts) do sweep.board:say("note: " .. text) end
+  end
+end
+
 -- What is not finished of a plan is run: what became of each run, and whether all were asked to
 -- stop.
 local function run_plan(runs, sweep)
@@ -291,9 +300,7 @@ local function run_plan(runs, sweep)
   sweep.board = progress.board(not settings.number and function() return sweep.forecast:text() end
     or nil)
   if watched then say_expected(left, sweep.board, settings) end
-  for _, text in ipairs(ranks.first and not settings.number and rates.notes(left) or {}) do
-    sweep.board:say("note: " .. text)
-  end
+  say_notes(left, sweep)
   local ready, outcomes, has_failed = ready_of(left)
   for _, run in ipairs(refused) do outcomes[run] = "failed" end
   if has_failed and settings.fail_fast then return outcomes, true end

@@ -18,6 +18,7 @@ local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local ranks = require "longhaul.run.ranks"
 local rates = require "longhaul.run.rates"
+local renamed = require "longhaul.run.renamed"
 local report = require "longhaul.report.report"
 local results = require "longhaul.report.results"
 local runner = require "longhaul.run.runner"
@@ -302,6 +303,8 @@ local function show_plan(experiment, settings, all)
       all.load = math.max(all.load, not is_over and run.expected.load or 0)
     end
   end
+  local names = renamed.notes(all.ahead, experiment, store.under(settings, experiment.runs))
+  table.move(names, 1, #names, #all.renamed + 1, all.renamed)
 end
 
 local by_words = { runs = "runs that were trained here", probe = "a few steps tried here",
@@ -331,7 +334,7 @@ local function show_total(all, settings, machine)
   if rebuilt then fold.print("note: " .. rebuilt) end
   local crowded = jobs.note(machine, settings.jobs)
   if crowded then fold.print("note: " .. crowded) end
-  for _, texts in ipairs { rates.notes(all.ahead), all.stand_ins } do
+  for _, texts in ipairs { rates.notes(all.ahead), all.renamed, all.stand_ins } do
     for _, text in ipairs(texts) do fold.print("note: " .. text) end
   end
   for _, texts in ipairs { plan.refusals(all.refused_runs), all.refusals } do
@@ -351,7 +354,7 @@ local function dry_run(values, rest)
   local experiment, settings = load_script(values, rest)
   settings.jobs = jobs_of(values)
   local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refused_runs = {}, refusals = {}, refused = {}, by = {},
-    load = 0, unknown = 0, records = {}, ahead = {}, stand_ins = {} }
+    load = 0, unknown = 0, records = {}, ahead = {}, renamed = {}, stand_ins = {} }
   show_plans(experiment, settings, all)
   show_total(all, settings, core.machine())
   return #all.refusals + #all.refused_runs > 0 and command.failed or command.ok
@@ -397,11 +400,7 @@ local function plot(values, rest)
   local paths, excuses, failed = report.charts(experiment, settings, measured, values.format)
   report.print_paths("Charts", paths)
   for _, excuse in ipairs(excuses) do io.stderr:write(excuse, "\n") end
-  if #paths == 0 and #excuses == 0 and #measured.order > 0 then
-    print "no chart to draw: the script declares none (bench:plot), and curves of a single point have none"
-  elseif #paths == 0 and #excuses == 0 then
-    report.print_nothing(experiment, settings, measured)
-  end
+  if #paths == 0 and #excuses == 0 then report.print_nothing(experiment, settings, measured) end
   return failed > 0 and command.failed or command.ok
 end
 
