@@ -52,7 +52,7 @@ quietly 0 "no two charts have one place" test -z "$(grep -oE '<figure id="[^"]*"
 succeeds "a chart has the lines that made it" "<pre><code>bench:plot { &quot;pareto&quot;, x = &quot;step_time_ms&quot;" \
     grep -A 1 "experiments/brt/table1.lua:" "$page"
 succeeds "a kind of charts has an example" 'an example</a>' grep -F "<code>loss</code>: " "$page"
-succeeds "charts without a figure's number too" "brt-table1/small/pareto-pg19_bytes.svg" cat "$page"
+succeeds "charts without a figure's number too" "brt-table1/study/pareto-pg19_bytes.svg" cat "$page"
 succeeds "charts of data that this machine has not" "compare-language/small/pareto_step_time_ms-enwik8.svg" cat "$page"
 
 # the report shows them: of the comparison all that were declared
