@@ -5,6 +5,7 @@
 -- be read without drawing it.
 local gnuplot = require "longhaul.report.gnuplot"
 local kinds = require "longhaul.report.kinds"
+local lists = require "longhaul.run.lists"
 local parts = require "longhaul.report.chart_parts"
 local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.run.quote"
@@ -156,15 +157,6 @@ local function one_chart(view, kind, plot, dataset, name)
   return made
 end
 
--- The chart of one data set can have the name that a script gave another: "bars" over books is
--- "bars-books".
-local function is_taken(list, name)
-  for _, other in ipairs(list) do
-    if other.name == name then return true end
-  end
-  return false
-end
-
 local function add_charts(list, view, plot)
   local kind = kinds.find(plot[1])
   local datasets = (kind.of_all or plot.together) and { "" } or summary.datasets(view.experiment.rows)
@@ -173,7 +165,8 @@ local function add_charts(list, view, plot)
     local name = plot.name or plot[1]
     local made = one_chart(view, kind, plot, dataset, #datasets > 1
       and ("%s-%s"):format(name, dataset) or name)
-    local taken = made and is_taken(list, made.name)
+    -- that of one data set can have the name that a script gave another: "bars" over books is "bars-books"
+    local taken = made and lists.named(list, made.name) ~= nil
     if taken then made.failure = "its file would be that of an earlier chart: give one a name" end
     if made and not (unasked[plot] and (made.lacks or taken)) then list[#list + 1] = made end
   end

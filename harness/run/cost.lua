@@ -1,6 +1,7 @@
 -- What a training step should take on a GPU, by arithmetic: the calls of its kernels
 -- (kernels/cost/) over the rates of a device. An estimate: nothing of it was measured as a whole.
 local core = require "longhaul.core"
+local lists = require "longhaul.run.lists"
 
 local cost = {}
 
@@ -48,12 +49,8 @@ local in_f32 = { reference = true, registers = true }
 
 --- The row of a device; an error that names those there are.
 function cost.device(name)
-  local names = {}
-  for i, device in ipairs(cost.devices) do
-    if device.name == name then return device end
-    names[i] = device.name
-  end
-  error(("no device '%s'%s"):format(name, core.did_you_mean(name, names)), 0)
+  return lists.named(cost.devices, name)
+    or error(("no device '%s'%s"):format(name, core.did_you_mean(name, lists.names(cost.devices))), 0)
 end
 
 -- Seconds of arithmetic, of memory, and of what other work waits for.

@@ -2,6 +2,7 @@
 -- corpus. Downloads go through curl and resume; sums through sha256sum.
 local core = require "longhaul.core"
 local fold = require "longhaul.run.fold"
+local lists = require "longhaul.run.lists"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local splits = require "longhaul.run.splits"
@@ -92,14 +93,13 @@ local kept = { "vocabularies", "tokens", "digests", "rates.csv", "rates.try", "m
 
 --- What lies in the data folders: { name =, files =, bytes =, folder = } each.
 function data.here()
-  local seen, list = {}, {}
-  for _, name in ipairs(kept) do seen[name] = true end
+  local seen, list = lists.set(kept), {}
   for _, folder in ipairs(core.data_folders()) do
     for _, name in ipairs(core.list_folder(folder)) do
       local files, bytes = 0, 0
-      if not seen[name] then files, bytes = sizes(folder .. "/" .. name) end
+      if not seen.has[name] then files, bytes = sizes(folder .. "/" .. name) end
       if files > 0 then
-        seen[name] = true
+        seen:add(name)
         list[#list + 1] = { name = name, files = files, bytes = bytes, folder = folder }
       end
     end
@@ -276,12 +276,8 @@ local function fetch_bucket(source, folder)
 end
 
 local function source_named(name, sources)
-  local names = {}
-  for i, source in ipairs(sources) do
-    if source.name == name then return source end
-    names[i] = source.name
-  end
-  error(("no public corpus '%s'%s"):format(name, core.did_you_mean(name, names)), 0)
+  return lists.named(sources, name)
+    or error(("no public corpus '%s'%s"):format(name, core.did_you_mean(name, lists.names(sources))), 0)
 end
 
 --- Downloads a public corpus into the cache folder. `sources` (for tests) replaces the table of

@@ -30,6 +30,13 @@ function lists.has(list, value)
   return false
 end
 
+--- The entry whose field `name` says this; nil where none does.
+function lists.named(list, name)
+  for _, entry in ipairs(list) do
+    if entry.name == name then return entry end
+  end
+end
+
 --- The field `name` of each entry.
 function lists.names(list)
   local names = {}

@@ -224,10 +224,7 @@ end
 
 -- Whether a table shows relative times that can only be measured; a published one may have the paper's.
 local function is_relative(options)
-  for _, name in ipairs(options.published and {} or options.columns) do
-    if name == "relative_step_time" then return true end
-  end
-  return false
+  return not options.published and lists.has(options.columns, "relative_step_time")
 end
 
 --- Fails at the line of a table of relative step times where no table has a baseline: one without is relative

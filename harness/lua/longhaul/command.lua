@@ -14,9 +14,7 @@ function command.misuse(message) error({ usage = message }, 0) end
 
 --- `given` where it is one of `names`, of things that are called `what`.
 function command.one_of(what, given, names)
-  for _, name in ipairs(names) do
-    if name == given then return given end
-  end
+  if lists.has(names, given) then return given end
   command.misuse(("no %s '%s'%s"):format(what, given, core.did_you_mean(given, names)))
 end
 

@@ -254,9 +254,7 @@ local function add_sources(self, plot)
     if not experiment.is(source) then
       spec.fail("plot: field 'of' is an experiment or an array of them")
     end
-    local known = false
-    for _, other in ipairs(self.sources) do known = known or other == source end
-    if not known then self.sources[#self.sources + 1] = source end
+    if not lists.has(self.sources, source) then self.sources[#self.sources + 1] = source end
   end
 end
 

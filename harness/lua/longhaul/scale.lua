@@ -1,5 +1,6 @@
 -- The scale that an experiment is run at, which the command line decides before a script is read.
 local core = require "longhaul.core"
+local lists = require "longhaul.run.lists"
 local spec = require "longhaul.spec"
 
 local scale = {}
@@ -14,9 +15,7 @@ scale.option = { "scale=", "smoke, small (default), study, medium, gpu or paper"
 local current = "small"
 
 local function check(name)
-  for _, known in ipairs(scale.names) do
-    if known == name then return end
-  end
+  if lists.has(scale.names, name) then return end
   spec.fail(("no scale '%s'%s"):format(tostring(name),
     core.did_you_mean(tostring(name), scale.names)))
 end

@@ -2,6 +2,7 @@
 -- drawn unasked (chart.lua).
 local core = require "longhaul.core"
 local curves = require "longhaul.report.curves"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
 
@@ -22,9 +23,7 @@ local function column_refusal(name)
   if name == nil or name:match "^layer_%d+_" then return nil end
   local names, watched = metrics.curve_columns(), metrics.watched_columns()
   table.move(watched, 1, #watched, #names + 1, names)
-  for _, known in ipairs(names) do
-    if name == known then return nil end
-  end
+  if lists.has(names, name) then return nil end
   return ("field 'y': no column '%s' in a curve%s"):format(name, core.did_you_mean(name, names))
 end
 

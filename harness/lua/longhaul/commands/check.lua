@@ -20,10 +20,8 @@ end
 
 local function class_of(name)
   if not name then command.misuse "longhaul check: which MODEL? `longhaul describe` lists them" end
-  for _, class in ipairs(core.models()) do
-    if class.name == name then return class end
-  end
-  command.one_of("model", name, lists.names(core.models()))
+  local classes = core.models()
+  return lists.named(classes, command.one_of("model", name, lists.names(classes)))
 end
 
 local function sizes_for(class, values)

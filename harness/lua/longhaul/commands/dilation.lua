@@ -3,6 +3,7 @@ local command = require "longhaul.command"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local gnuplot = require "longhaul.report.gnuplot"
+local lists = require "longhaul.run.lists"
 local measure = require "longhaul.dilation"
 local parts = require "longhaul.report.chart_parts"
 
@@ -11,9 +12,8 @@ local function series_of(path, column, first)
   local records, names = csv.read(path)
   if #names == 0 then error(path .. ": the file is empty", 0) end
   column = column or names[#names]
-  local known, series = false, {}
-  for _, name in ipairs(names) do known = known or name == column end
-  if not known then
+  local series = {}
+  if not lists.has(names, column) then
     error(("%s: no column '%s'%s"):format(path, column, core.did_you_mean(column, names)), 0)
   end
   for i = 1, math.min(first, #records) do

@@ -52,11 +52,8 @@ end
 
 -- Before the training, not after it.
 local function check_published_names(name, path)
-  for _, class in ipairs(core.models()) do
-    if class.name == name and not class.published_names then
-      error(("%s has no published names of its tensors"):format(name), 0)
-    end
-  end
+  local class = lists.named(core.models(), name)
+  if class and not class.published_names then error(("%s has no published names of its tensors"):format(name), 0) end
   if path then weights.check_config(path, name) end
 end
 

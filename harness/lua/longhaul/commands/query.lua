@@ -33,9 +33,9 @@ local function with_mark(format, runs, columns)
     io.stderr:write "~: timed while others used the machine\n"
     return columns
   end
-  local marked, busy = { table.unpack(columns) }, false
-  for _, name in ipairs(columns) do busy = busy or name == "busy" end
-  if not busy then marked[#marked + 1] = "busy" end
+  if lists.has(columns, "busy") then return columns end
+  local marked = { table.unpack(columns) }
+  marked[#marked + 1] = "busy"
   return marked
 end
 

@@ -149,10 +149,8 @@ end
 -- The experiment whose plan --plan means: the script's, or one that a run of it runs first.
 local function planned(values, experiment)
   if not values.plan then return experiment end
-  for _, each in ipairs(plan.all(experiment)) do
-    if each.name == values.plan then return each end
-  end
-  command.misuse(("--plan: the script's charts show no rows of an experiment '%s'"):format(values.plan))
+  local named = lists.named(plan.all(experiment), values.plan)
+  return named or command.misuse(("--plan: the script's charts show no rows of an experiment '%s'"):format(values.plan))
 end
 
 local function say_at_end(text)
