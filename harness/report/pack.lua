@@ -240,8 +240,23 @@ local function wanted_of(experiment, settings)
   return wanted
 end
 
+-- A line on the runs of a folder, of this scale and device, that are not among those that are wanted; nil for none.
+local function left_behind(from, wanted, settings)
+  local is_wanted, all, left = {}, 0, 0
+  for _, id in ipairs(wanted.run_id) do is_wanted[id] = true end
+  for _, run in ipairs(store.of(from):rows()) do
+    if run.scale == settings.scale and run.device == settings.device then
+      all, left = all + 1, left + (is_wanted[run.run_id] and 0 or 1)
+    end
+  end
+  if left == 0 then return nil end
+  return ("note: %d of %d runs of scale %s in %s are not those that the script would have today (names, options, data, "
+    .. "seeds or versions are others) and are not packed; without --script all are"):format(left, all, settings.scale,
+    from)
+end
+
 --- Packs what a script would run today of the results folder `settings.results` into the results
---- folder `to`: its trials, what its charts need, and itself. Runs of other options stay behind, and
+--- folder `to`: its trials, what its charts need, and itself. Runs of other options stay behind, which is told, and
 --- what was packed there before, of another scale or script, stays there. Gives the paths written, and
 --- lines as pack.folder does.
 function pack.script(experiment, settings, to)
@@ -249,7 +264,9 @@ function pack.script(experiment, settings, to)
   for _, part in ipairs(plan.all(experiment)) do
     local from = settings.results .. "/" .. part.runs
     if core.exists(from .. "/runs.csv") then
-      local made, told = pack.folder(from, to .. "/" .. part.runs, wanted_of(part, settings))
+      local wanted = wanted_of(part, settings)
+      local made, told = pack.folder(from, to .. "/" .. part.runs, wanted)
+      told[#told + 1] = left_behind(from, wanted, settings)
       table.move(made, 1, #made, #paths + 1, paths)
       table.move(told, 1, #told, #notes + 1, notes)
     end

@@ -36,10 +36,11 @@ end
 function renamed.notes(runs, experiment, results)
   local by_content = #runs > 0 and nameless(experiment.rows, results) or {}
   return row_notes.all(next(by_content) and runs or {}, function(run)
-    if run.experiment ~= experiment.runs then return {} end
+    local has_own = results:by_configuration()[run.identity.configuration] ~= nil
+    if run.experiment ~= experiment.runs or has_own then return {} end
     for _, record in ipairs(by_content[key_of(run.row.model.name, run.identity.data_digest)] or {}) do
       if is_same(run, record) then
-        return { ("the same was trained as \"%s\" (%s): called so again, it need not be trained"):format(
+        return { ("the same was trained as \"%s\" (%s): called so again, what is finished of it stays"):format(
           quote.line(record.row), quote.line(record.dataset)) }
       end
     end

@@ -110,7 +110,9 @@ t.test("of a script only what it would run today is kept, in its order", functio
       step_time_ms = i } }
   end
   t.equal(#made:rows(), 4)
-  pack.script(bench_of(2), settings, to)
+  local _, notes = pack.script(bench_of(2), settings, to)
+  t.equal(#notes, 1)
+  t.contains(notes[1], ("2 of 4 runs of scale smoke in %s/packed are not those that the script"):format(from))
   local kept = store.at(to, "packed"):rows()
   t.equal(#kept, 2)
   t.equal(kept[1].row .. kept[2].row, "ba")

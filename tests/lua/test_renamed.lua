@@ -38,15 +38,17 @@ end
 
 t.test("a row that was trained under another name says which", function()
   t.contains(notes_of({ "new", "books", 2 }, { "kept", "books", 3 }),
-    "row \"new\" (books): the same was trained as \"old\" (books): called so again, it need not be trained")
+    "row \"new\" (books): the same was trained as \"old\" (books): called so again, what is finished of it stays")
   t.contains(notes_of { "old", "corpus", 2 }, "row \"old\" (corpus): the same was trained as \"old\" (books)")
 end)
 
 t.test("nothing is said of other options, of a name that is in use, and of a row that failed", function()
   t.equal(notes_of({ "new", "books", 5 }, { "kept", "books", 3 }), "")
   t.equal(notes_of({ "new", "books", 3 }, { "kept", "books", 3 }, { "old", "books", 2 }), "")
-  runs.put(folder, trained, { label = "old", status = "failed" })
-  t.equal(notes_of { "new", "books", 2 }, "")
+  runs.put(folder, experiment_of { { "begun", "books", 2 } }, { label = "begun", seed = 2 })
+  t.equal(notes_of({ "begun", "books", 2 }), "", "it has runs of its own")
+  runs.put(folder, trained, { label = "kept", status = "failed" })
+  t.equal(notes_of { "new", "books", 3 }, "")
 end)
 
 core.make_folder(folder)

@@ -110,6 +110,7 @@ local function load_script(values, rest)
   local settings = settings_of(values)
   local experiment = script.load(rest[1], settings)
   check_purpose(experiment, rest[1], settings.scale)
+  if lists.has(settings.only or {}, "") then command.misuse "--only takes a part of a label or data set" end
   if settings.only and not means_some(experiment, settings.only) then
     error(("no row contains '%s'"):format(table.concat(settings.only, "', nor '")), 0)
   end
