@@ -269,9 +269,37 @@ local function group_of(runs, by, measured, store_of)
   return made
 end
 
+-- What may differ, beside options, between runs of one row, data set and seed.
+local settings = { "scale", "device", "precision", "data_digest", "starts_from", "class", "version" }
+
+-- Of two values the older run may lack one, as it was before there was the column or the option.
+local function add_differences(names, a, b)
+  local list = option_text.differences(a, b)
+  for i, name in ipairs(settings) do table.insert(list, i, { name, a[name] or "", b[name] or "" }) end
+  for _, one in ipairs(list) do
+    if one[2] ~= "" and one[3] ~= "" and one[2] ~= one[3] then names:add(one[1]) end
+  end
+end
+
+-- Whether runs of one row, data set and seed are of several configurations; adds to `names` what differs.
+local function is_mixed(runs, names)
+  local first, mixed = {}, false
+  for _, run in ipairs(runs) do
+    local key = table.concat({ run.experiment or "", run.row or "", run.dataset or "", run.seed or "" }, "\0")
+    local before = first[key]
+    first[key] = before or run
+    if before and before.configuration ~= run.configuration then
+      add_differences(names, before, run)
+      mixed = true
+    end
+  end
+  return mixed
+end
+
 --- Runs in groups that say the same of the columns `by`, as a list of what may stand for runs, and its
 --- columns: those, `runs` (how many), of each metric of `measured` mean, deviation and count of the finished
 --- ones that have it (of configurations, where their seeds share it), and the sum of the time that all took.
+--- Then { count =, names = } of groups whose means are of one row's runs under several settings, and which.
 --- `store_of`: of query.select.
 function query.grouped(runs, by, measured, store_of)
   local groups, list, columns = {}, {}, { table.unpack(by) }
@@ -285,13 +313,17 @@ function query.grouped(runs, by, measured, store_of)
     end
     table.insert(groups[key], run)
   end
-  for i, group in ipairs(list) do list[i] = group_of(group, by, measured, store_of) end
+  local mixed, names = 0, lists.set()
+  for i, group in ipairs(list) do
+    if is_mixed(group, names) then mixed = mixed + 1 end
+    list[i] = group_of(group, by, measured, store_of)
+  end
   columns[#columns + 1] = "runs"
   for _, name in ipairs(measured) do
     table.move({ name, name .. "_deviation", name .. "_count" }, 1, 3, #columns + 1, columns)
   end
   columns[#columns + 1] = "wall_time_s_sum"
-  return list, columns
+  return list, columns, { count = mixed, names = names.list }
 end
 
 -- ---- what is shown ----

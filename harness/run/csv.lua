@@ -22,7 +22,7 @@ local told = {}
 local function tell(text, path, ...)
   if told[path] then return end
   told[path] = true
-  io.stderr:write("note: ", text:format(path, ...), "; the same `longhaul run` makes it again\n")
+  io.stderr:write(("note: %s; the same `longhaul run` makes it again\n"):format(text:format(path, ...)))
 end
 
 -- Names, once, the line of a last row that a full disk or a copy that broke off cut (0: none), or a file of

@@ -19,8 +19,10 @@ fails 2 "no size" "--vocabulary takes a positive integer, not '-5'" "$longhaul" 
 fails 2 "no rounds" "--rounds takes a positive integer, not '0'" "$longhaul" bench --rounds 0
 fails 2 "no model" "a --model NAME is needed" "$longhaul" train
 fails 1 "a report of no folder" "no such folder" "$longhaul" report --results "$scratch/none"
-fails 1 "a report of machines' folders says which to give" "give --results results/reference/amd-epyc-2-cores or " \
-    "$longhaul" report --results results/reference --out "$scratch/report.html"
+mkdir -p "$scratch/machines/"{one,two}
+for machine in one two; do cp -r results/reference/amd-epyc-2-cores/rmt-segments "$scratch/machines/$machine"; done
+fails 1 "a report of machines' folders says which to give" "give --results $scratch/machines/one or $scratch/machines/two" \
+    "$longhaul" report --results "$scratch/machines" --out "$scratch/report.html"
 succeeds "a report of nothing yet" "report.html" "$longhaul" report --results "$(mktemp -d -p "$scratch")"
 fails 2 "a bad scale" "there are: smoke, small" "$longhaul" run x.lua --scale tiny
 fails 2 "a bad number" "positive integer" "$longhaul" run x.lua --seeds none

@@ -79,6 +79,15 @@ LUA
 )
 quietly 0 "sorted by what they have" test "$(query --csv --by row --sort bits_per_token)" = \
     "$(query --csv --by row | (read -r head && echo "$head" && sort -t, -g -k3))"
+quietly 1 "groups of one setting are not remarked on" grep -q "that differ" <(query --by row 2>&1)
+mkdir -p "$scratch/mixed/sweep"
+printf '%s\n' run_id,configuration,identity,experiment,row,dataset,seed,scale,device,status,bits_per_token,train_options,wall_time_s \
+    'a,1,2,sweep,x,books,1,small,cpu,done,4,steps=20 rate=0.1,1' 'b,2,2,sweep,x,books,1,small,cpu,done,2,steps=400 rate=0.1,20' \
+    'c,3,2,sweep,x,books,2,small,cpu,done,3,steps=20 rate=0.1,1' >"$scratch/mixed/sweep/runs.csv"
+mixed() { "$longhaul" query --results "$scratch/mixed" "$@" 2>&1; }
+succeeds "those of several are, by name" "note: 1 of 1 groups hold runs of one row, data set and seed that differ in train.steps:" \
+    mixed --by row
+quietly 1 "and not where it is told apart" grep -q "that differ" <(mixed --by row,train.steps)
 fails 2 "groups have no other columns" "groups have no 'machine'" query --by row --columns machine
 fails 2 "nor every column" "--all shows runs, --by groups" query --by row --all
 fails 1 "groups by what is not" "no run has a column or option 'rwo' (did you mean 'row'?)" query --by rwo

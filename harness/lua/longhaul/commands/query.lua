@@ -52,6 +52,13 @@ local function measured_of(names, by, runs)
   return measured
 end
 
+-- A mean over seeds is of one setting; whoever groups by less than what differs is told.
+local function tell_mixed(mixed, groups)
+  if mixed.count == 0 then return end
+  io.stderr:write(("note: %d of %d groups hold runs of one row, data set and seed that differ in %s: name it in --by, "
+    .. "or in a condition\n"):format(mixed.count, groups, table.concat(mixed.names, ", ")))
+end
+
 local function run_groups(format, stores, conditions, values)
   local by, names = names_of(values.by), values.columns and names_of(values.columns)
   local asked = lists.names(conditions)
@@ -59,13 +66,14 @@ local function run_groups(format, stores, conditions, values)
   query.check(stores, asked)
   table.insert(asked, "wall_time_s")
   local runs, store_of = query.select(stores, conditions, asked)
-  local groups, columns = query.grouped(runs, by, measured_of(names, by, runs), store_of)
+  local groups, columns, mixed = query.grouped(runs, by, measured_of(names, by, runs), store_of)
   local falling, key = (values.sort or ""):match "^(-?)(.+)"
   if key then
     command.one_of("sort", key, columns)
     query.sort(groups, key, falling == "-")
   end
   io.write(query.format(format, groups, with_mark(format, groups, columns)))
+  tell_mixed(mixed, #groups)
 end
 
 local function conditions_of(values, rest)
