@@ -310,7 +310,6 @@ function parts.block(name, rows, columns)
   return { name, { #rows > 0 and rows or { { n = columns } } } }
 end
 
-
 --- The title: the plot's own, or experiment, data and `what` is shown. A chart of all data sets ("")
 --- is of `all`, default "all data".
 function parts.title(view, plot, what, data, all)

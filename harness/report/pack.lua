@@ -6,6 +6,7 @@ local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local finished = require "longhaul.run.finished"
 local identity = require "longhaul.run.identity"
+local lists = require "longhaul.run.lists"
 local plan = require "longhaul.run.plan"
 local store = require "longhaul.run.store"
 local views = require "longhaul.report.views"
@@ -242,8 +243,7 @@ end
 
 -- A line on the runs of a folder, of this scale and device, that are not among those that are wanted; nil for none.
 local function left_behind(from, wanted, settings)
-  local is_wanted, all, left = {}, 0, 0
-  for _, id in ipairs(wanted.run_id) do is_wanted[id] = true end
+  local is_wanted, all, left = lists.set(wanted.run_id).has, 0, 0
   for _, run in ipairs(store.of(from):rows()) do
     if run.scale == settings.scale and run.device == settings.device then
       all, left = all + 1, left + (is_wanted[run.run_id] and 0 or 1)

@@ -272,12 +272,13 @@ end
 -- What may differ, beside options, between runs of one row, data set and seed.
 local settings = { "scale", "device", "precision", "data_digest", "starts_from", "class", "version" }
 
--- Of two values the older run may lack one, as it was before there was the column or the option.
+-- Adds what two runs say otherwise, and both say: the older may be of before there was the column or the option.
 local function add_differences(names, a, b)
-  local list = option_text.differences(a, b)
-  for i, name in ipairs(settings) do table.insert(list, i, { name, a[name] or "", b[name] or "" }) end
-  for _, one in ipairs(list) do
-    if one[2] ~= "" and one[3] ~= "" and one[2] ~= one[3] then names:add(one[1]) end
+  local columns, options_of_both = { table.unpack(settings) }, query.option_columns { a, b }
+  table.move(options_of_both, 1, #options_of_both, #columns + 1, columns)
+  for _, name in ipairs(columns) do
+    local x, y = query.cell(a, name), query.cell(b, name)
+    if x ~= "" and y ~= "" and x ~= y then names:add(name) end
   end
 end
 

@@ -31,13 +31,12 @@ local function is_same(run, record)
   return identity.configuration(what, record.data_digest, run.identity.starts_from) == record.configuration
 end
 
---- Sentences on the rows of those of `runs`, to be trained, that are an experiment's and whose like has been trained
---- under a name that none of its rows has.
+--- Sentences on the rows of `runs`, an experiment's that are to be trained, whose like has been trained under a name
+--- that none of its rows has.
 function renamed.notes(runs, experiment, results)
   local by_content = #runs > 0 and nameless(experiment.rows, results) or {}
   return row_notes.all(next(by_content) and runs or {}, function(run)
-    local has_own = results:by_configuration()[run.identity.configuration] ~= nil
-    if run.experiment ~= experiment.runs or has_own then return {} end
+    if results:by_configuration()[run.identity.configuration] then return {} end
     for _, record in ipairs(by_content[key_of(run.row.model.name, run.identity.data_digest)] or {}) do
       if is_same(run, record) then
         return { ("the same was trained as \"%s\" (%s): called so again, what is finished of it stays"):format(

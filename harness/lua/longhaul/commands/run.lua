@@ -287,6 +287,7 @@ end
 local function show_plan(experiment, settings, all)
   experiment:baselines()
   local runs, seconds = outlook.of(experiment, settings)
+  local ahead = {}
   all.seconds = all.seconds + seconds
   for _, run in ipairs(runs) do
     if run.refusal then
@@ -295,14 +296,15 @@ local function show_plan(experiment, settings, all)
       show_run(run)
       local is_over = finished.is_over(run.state)
       all.runs, all.over = all.runs + 1, all.over + (is_over and 1 or 0)
-      if is_over then table.insert(all.records, run.record) else table.insert(all.ahead, run) end
+      if is_over then table.insert(all.records, run.record) else table.insert(ahead, run) end
       add_memory(run, settings, all)
       add_stand_in(run.row.task, all)
       all.by[run.expected.by] = (all.by[run.expected.by] or 0) + 1
       all.load = math.max(all.load, not is_over and run.expected.load or 0)
     end
   end
-  local names = renamed.notes(all.ahead, experiment, store.under(settings, experiment.runs))
+  table.move(ahead, 1, #ahead, #all.ahead + 1, all.ahead)
+  local names = renamed.notes(ahead, experiment, store.under(settings, experiment.runs))
   table.move(names, 1, #names, #all.renamed + 1, all.renamed)
 end
 
