@@ -13,6 +13,8 @@ local folder = "longhaul.commands."
 -- The files of commands/, in the order of the help.
 local files = {
   "run",
+  "dry_run",
+  "slurm",
   "describe",
   "models",
   "matrix",
