@@ -7,7 +7,8 @@
 static lh_lua_limits limits_at(lua_State *lua) {
     return (lh_lua_limits){.millions = (int)luaL_checkinteger(lua, 1),
                            .bytes = (size_t)luaL_checkinteger(lua, 2) << 20,
-                           .seconds = (unsigned)luaL_checkinteger(lua, 3)};
+                           .seconds = (unsigned)luaL_checkinteger(lua, 3),
+                           .rule = "the sandbox allows"};
 }
 
 /* bounded(million_instructions, mebibytes, seconds, f, ...) -> what f(...) gives; an error where it
@@ -26,9 +27,12 @@ static int bounded(lua_State *lua) {
 }
 
 /* bound_examples(million_instructions, mebibytes, seconds): the same for each call of a file of
- * examples that is opened from now on, the memory for all its calls; 0 instructions: no bounds. */
+ * examples that is opened from now on, the memory for all its calls; nothing given: as for a file
+ * that is trusted. */
 static int bound_examples(lua_State *lua) {
-    lh_lua_examples_bound(limits_at(lua));
+    const bool is_given = lua_gettop(lua) > 0;
+    const lh_lua_limits limits = is_given ? limits_at(lua) : (lh_lua_limits){0};
+    lh_lua_examples_bound(is_given ? &limits : NULL);
     return 0;
 }
 

@@ -170,7 +170,7 @@ end
 local function is_same(a, b)
   local x, y = tonumber(a), tonumber(b)
   if x and y then return x == y end
-  return tostring(a) == tostring(b)
+  return factors.text(a) == factors.text(b)
 end
 
 --- Whether a row has these factors or options, { name = value ... }; nil: any has.
@@ -197,7 +197,7 @@ function parts.group(row, name)
   if not name then return "" end
   local value = said(row, name)
   if value == nil then return row.model.name end
-  return tostring(value)
+  return factors.text(value)
 end
 
 --- "~", as tables mark them, where the value that is shown of a row for one of `names`, the axes of a

@@ -42,14 +42,14 @@ local function value_of(results, row, options, name)
 end
 
 -- The group of a row, as the text that a file has.
-local function group_of(row, name) return tostring(factors.value(row, name)) end
+local function group_of(row, name) return factors.text(factors.value(row, name)) end
 
 -- What a row shares with those that differ from it in the group and `axis` alone: "books, batch 1".
 local function held(row, group, axis)
   local words = { row.dataset }
   for _, pair in ipairs(row.factors) do
     if pair[1] ~= group and pair[1] ~= axis then
-      words[#words + 1] = ("%s %s"):format(pair[1], pair[2])
+      words[#words + 1] = ("%s %s"):format(pair[1], factors.text(pair[2]))
     end
   end
   return table.concat(words, ", ")

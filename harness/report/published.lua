@@ -2,6 +2,7 @@
 -- about a paper stands with its experiments, in experiments/<paper>/published.lua.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local factors = require "longhaul.run.factors"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local place = require "longhaul.report.place"
@@ -212,7 +213,7 @@ function published.check_fit(experiment, options)
   local groups, fitted, measures = {}, {}, {}
   for _, row in ipairs(experiment.rows) do
     for _, factor in ipairs(row.factors or {}) do
-      if factor[1] == options.group then groups[#groups + 1] = tostring(factor[2]) end
+      if factor[1] == options.group then groups[#groups + 1] = factors.text(factor[2]) end
     end
   end
   for name in pairs(options.of) do fitted[#fitted + 1] = name end

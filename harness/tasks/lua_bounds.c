@@ -15,7 +15,10 @@ static _Thread_local lh_lua_bounds *current;
 static void *allocate(void *context, void *block, size_t before, size_t after) {
     lh_lua_bounds *b = context;
     const size_t old = block != NULL ? before : 0;
-    if (after > old && after - old > b->bytes) return NULL;
+    if (after > old && after - old > b->bytes) {
+        b->is_refused = true;
+        return NULL;
+    }
     void *made = b->allocate(b->context, block, before, after);
     if (after == 0 || made != NULL) b->bytes = b->bytes + old - after;
     return made;
@@ -47,8 +50,8 @@ static void count(lua_State *lua, lua_Debug *unused) {
     if (!current->is_overrun) find_place(lua, current->place, sizeof current->place);
     current->is_overrun = true;
     lua_sethook(lua, count, LUA_MASKCOUNT, 1);
-    lua_pushfstring(lua, "%sthe sandbox allows %d million instructions", current->place,
-                    current->millions);
+    lua_pushfstring(lua, "%s%s %d million instructions: does a loop there end?", current->place,
+                    current->limits.rule, current->limits.millions);
     (void)lua_error(lua);
 }
 
@@ -62,13 +65,13 @@ static void say_and_end(int signal_number) {
     _exit(1);
 }
 
-static void start_timer(lh_lua_bounds *b, rlim_t seconds) {
+static void start_timer(lh_lua_bounds *b) {
     const struct sigaction ends = {.sa_handler = say_and_end};
     struct rusage used;
     (void)getrlimit(RLIMIT_CPU, &b->limit);
     (void)getrusage(RUSAGE_SELF, &used);
     struct rlimit limit = b->limit;
-    limit.rlim_cur = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + seconds + 1;
+    limit.rlim_cur = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + b->limits.seconds + 1;
     if (limit.rlim_cur > b->limit.rlim_cur) limit.rlim_cur = b->limit.rlim_cur;
     (void)sigaction(SIGXCPU, &ends, &b->action);
     (void)setrlimit(RLIMIT_CPU, &limit);
@@ -88,10 +91,10 @@ void lh_lua_bounds_begin(lh_lua_bounds *bounds, lua_State *lua, const lh_lua_lim
                               .mask = lua_gethookmask(lua),
                               .every = lua_gethookcount(lua),
                               .instructions = (lua_Integer)limits->millions * 1000000,
-                              .millions = limits->millions,
+                              .limits = *limits,
                               .bytes = limits->bytes};
     bounds->allocate = lua_getallocf(lua, &bounds->context);
-    start_timer(bounds, limits->seconds);
+    if (limits->seconds > 0) start_timer(bounds);
     current = bounds;
     lua_setallocf(lua, allocate, bounds);
     lua_sethook(lua, count, LUA_MASKCOUNT, COUNTED);
@@ -101,5 +104,5 @@ void lh_lua_bounds_end(const lh_lua_bounds *bounds) {
     lua_sethook(bounds->lua, bounds->hook, bounds->mask, bounds->every);
     lua_setallocf(bounds->lua, bounds->allocate, bounds->context);
     current = bounds->outer;
-    stop_timer(bounds);
+    if (bounds->limits.seconds > 0) stop_timer(bounds);
 }

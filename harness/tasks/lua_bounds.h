@@ -1,5 +1,5 @@
-/* Bounds for a call of Lua that nobody trusts: instructions, memory, and processor time, which a
- * single call of a library function may take without end. */
+/* Bounds for a call of Lua whose end nobody knows: instructions, memory and, of a stranger's,
+ * processor time, which a single call of a library function may take without end. */
 #ifndef LH_TASKS_LUA_BOUNDS_H
 #define LH_TASKS_LUA_BOUNDS_H
 
@@ -12,7 +12,8 @@
 typedef struct lh_lua_limits {
     int millions;     /* of instructions */
     size_t bytes;     /* that may be held more than at the beginning */
-    unsigned seconds; /* of the processor; they end the program */
+    unsigned seconds; /* of the processor; they end the program; 0: not bounded */
+    const char *rule; /* "the sandbox allows": how an error of instructions or memory begins */
 } lh_lua_limits;
 
 /* What is left to a call; calls may nest, those of one state in another's, too. */
@@ -24,8 +25,8 @@ typedef struct lh_lua_bounds {
     lua_Hook hook;
     int mask, every;
     lua_Integer instructions;
-    int millions;
-    bool is_overrun;
+    lh_lua_limits limits;
+    bool is_overrun, is_refused; /* of instructions, of memory */
     char
         place[LUA_IDSIZE + 16]; /* where the instructions were overrun; "" for none of the script */
     size_t bytes;               /* that may still be held */

@@ -41,17 +41,18 @@ struct lh_lua_examples {
     char chance[CHANCE_BYTES]; /* what guessing scores; "": not said */
     bool draws_now;
     lh_draws draws, normals;
-    lh_lua_limits limits; /* `bytes`: those that are left */
+    lh_lua_limits limits;
+    size_t left; /* bytes that calls may still hold */
 };
 
-static lh_lua_limits limits_of_files;
+/* Seconds for a call where an example takes milliseconds, and what a machine of today can hold. */
+static const lh_lua_limits limits_of_trusted = {
+    .millions = 2000, .bytes = (size_t)4 << 30, .rule = "a call of a file of examples may take"};
 
-void lh_lua_examples_bound(lh_lua_limits limits) {
-    limits_of_files = limits;
-}
+static lh_lua_limits limits_of_files = limits_of_trusted;
 
-static bool is_bounded(const lh_lua_examples *examples) {
-    return examples->limits.millions > 0;
+void lh_lua_examples_bound(const lh_lua_limits *limits) {
+    limits_of_files = limits != NULL ? *limits : limits_of_trusted;
 }
 
 /* ---- what a file sees ---- */
@@ -340,26 +341,24 @@ static int read_chance(lua_State *lua) {
 
 /* ---- opening ---- */
 
-/* Calls the function below its argument; what a file keeps from call to call counts together. */
-static int call_bounded(lh_lua_examples *examples) {
-    lh_lua_bounds bounds;
-    lh_lua_bounds_begin(&bounds, examples->lua, &examples->limits);
-    const int code = lua_pcall(examples->lua, 1, 0, 0);
-    lh_lua_bounds_end(&bounds);
-    examples->limits.bytes = bounds.bytes;
-    return code;
-}
-
-/* Calls function(argument) in protected mode. */
+/* Calls function(argument) in protected mode, within the bounds; what a file keeps from call to
+ * call counts together. */
 static lh_status call(lh_lua_examples *examples, lua_CFunction function, void *argument) {
     lua_State *lua = examples->lua;
+    lh_lua_limits limits = examples->limits;
+    lh_lua_bounds bounds;
+    limits.bytes = examples->left;
     lua_pushcfunction(lua, function);
     lua_pushlightuserdata(lua, argument);
-    const int code = is_bounded(examples) ? call_bounded(examples) : lua_pcall(lua, 1, 0, 0);
+    lh_lua_bounds_begin(&bounds, lua, &limits);
+    const int code = lua_pcall(lua, 1, 0, 0);
+    lh_lua_bounds_end(&bounds);
+    examples->left = bounds.bytes;
     if (code == LUA_OK) return LH_OK;
-    if (code == LUA_ERRMEM && is_bounded(examples)) {
+    if (code == LUA_ERRMEM && bounds.is_refused) {
         lua_pop(lua, 1);
-        return lh_fail(LH_EMEMORY, "%s: the sandbox allows no more memory", examples->file);
+        return lh_fail(LH_EMEMORY, "%s: %s %zu MiB of memory", examples->file,
+                       examples->limits.rule, examples->limits.bytes >> 20);
     }
     const char *message = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1)
                                                            : "an error whose value is no text";
@@ -390,6 +389,7 @@ lh_status lh_lua_examples_create(const char *file, const char *parameters, bool 
     if (examples == NULL) return LH_EMEMORY;
     examples->vectors = vectors;
     examples->limits = limits_of_files;
+    examples->left = limits_of_files.bytes;
     const lh_status status = open_file(examples, file, parameters);
     if (status != LH_OK) {
         lh_lua_examples_destroy(examples);

@@ -36,9 +36,9 @@ typedef struct lh_example {
 
 typedef struct lh_lua_examples lh_lua_examples;
 
-/* What each call of a file may take that is opened from now on, and all of them of memory; no
- * instructions: no bounds, as at first. */
-void lh_lua_examples_bound(lh_lua_limits limits);
+/* What each call of a file may take that is opened from now on, and all of them of memory. NULL: as
+ * at first what a loop without end alone takes. */
+void lh_lua_examples_bound(const lh_lua_limits *limits);
 
 /* Runs a file, for tokens or for vectors; parameters as "name=value name=value". Gives; destroy it.
  * Fails with the file's name and line: LH_EIO, LH_EFORMAT, LH_EOPTION for a parameter. */

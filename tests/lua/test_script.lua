@@ -1,6 +1,7 @@
 -- What scripts may say, and how mistakes are reported: at their line, with the nearest name.
 local t = dofile "tests/test.lua"
 local lh = require "longhaul"
+local parts = require "longhaul.report.chart_parts"
 local script = require "longhaul.script"
 
 local scratch = os.tmpname()
@@ -232,7 +233,7 @@ local mistakes = {
   { "lh.predicate.less(1, 0 / 0)", "a comparison is of terms and numbers, not of a number that is none (nan)" },
   { "lh.predicate.mean { 1, 0 / 0 }", "a term is made of terms and numbers, not of a number that is none (nan)" },
   { "lh.grid { { 'a', 1, 0 / 0 } }", "grid: axis 'a' has a value that is not a number (nan)" },
-  { "lh.grid { { 'a', 1, 2, 1.0 } }", "grid: axis 'a' has the value 1.0 twice" },
+  { "lh.grid { { 'a', 1, 2, 1.0 } }", "grid: axis 'a' has the value 1 twice" },
   { "bench:row { 'a', model = model, task = task, train = train, values = { kaplan_flops_per_token = 0 / 0 } }",
     "row: value 'kaplan_flops_per_token' must be a number" },
   { "bench:row { 'a', model = model, task = task, train = train, reach = { loss_bits = 0 / 0 } }",
@@ -326,6 +327,18 @@ t.test("a grid runs its last axis fastest and keeps the order of axes", function
     return bench]])
   t.equal(bench.rows[2].label, "16 1")
   t.equal(bench:baseline(), "16 1")
+end)
+
+t.test("a float that is whole is called as an integer is, in labels and in groups", function()
+  local bench = run(start .. [[
+    for point in lh.grid { { "length", 5e4, 2 ^ 4 }, { "share", 0.5 } } do
+      bench:row { point, model = model, task = task, train = train }
+    end
+    return bench]])
+  t.equal(bench.rows[1].label, "50000 0.5")
+  t.equal(bench.rows[2].label, "16 0.5")
+  t.equal(parts.group(bench.rows[1], "length"), "50000")
+  t.check(parts.has_all(bench.rows[1], { length = "50000" }), "it is not found by that text")
 end)
 
 t.test("what was declared stays what it is", function()

@@ -75,7 +75,7 @@ local function check_option(row, name, value)
   local known, own = pcall(row.model.option, row.model, name)
   if not known or type(own) ~= type(value) or own == value then return end
   spec.fail(("row: factor '%s' is %s, but that of its model is %s: give it the point's, or call the axis otherwise")
-    :format(name, tostring(value), tostring(own)))
+    :format(name, factors.text(value), factors.text(own)))
 end
 
 --- Fails for a row whose training options exclude each other, that chooses by what its task never
@@ -149,7 +149,7 @@ local function check_factor(row, options, name, wanted)
     error(("%s: fit: row \"%s\" has no factor '%s'"):format(options.line, row.label, name), 0)
   elseif wanted and type(value) ~= wanted then
     error(("%s: fit: factor '%s' of row \"%s\" is '%s', no %s"):format(options.line, name, row.label,
-      tostring(value), wanted), 0)
+      factors.text(value), wanted), 0)
   end
 end
 
@@ -157,7 +157,7 @@ end
 local function check_crossing(rows, options)
   local groups = {}
   for i, row in ipairs(rows) do
-    groups[i] = tostring(factors.value(row, options.group))
+    groups[i] = factors.text(factors.value(row, options.group))
     if groups[i] == options.crossing then return end
   end
   error(("%s: fit: field 'crossing': no row has '%s' as its %s%s"):format(options.line, options.crossing,

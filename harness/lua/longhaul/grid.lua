@@ -1,5 +1,6 @@
 -- lh.grid: the points of a sweep, and the factors that they give to rows.
 local checks = require "longhaul.checks"
+local factors = require "longhaul.run.factors"
 local lists = require "longhaul.run.lists"
 local spec = require "longhaul.spec"
 local store = require "longhaul.run.store"
@@ -12,7 +13,7 @@ local function check_values(axis)
   for i = 2, #axis do
     local value = axis[i]
     if value ~= value then spec.fail(("grid: axis '%s' has a value that is not a number (nan)"):format(axis[1])) end
-    if seen[value] then spec.fail(("grid: axis '%s' has the value %s twice"):format(axis[1], tostring(value))) end
+    if seen[value] then spec.fail(("grid: axis '%s' has the value %s twice"):format(axis[1], factors.text(value))) end
     seen[value] = true
   end
 end
@@ -77,13 +78,13 @@ function grid.factors(point)
   if not meta or not meta.axes then
     spec.fail("a row begins with its label or with a point of lh.grid")
   end
-  local words, factors = {}, {}
+  local words, list = {}, {}
   for i, axis in ipairs(meta.axes) do
     check_factor(axis, point[axis])
-    words[i] = tostring(point[axis])
-    factors[i] = { axis, point[axis] }
+    words[i] = factors.text(point[axis])
+    list[i] = { axis, point[axis] }
   end
-  return table.concat(words, " "), factors
+  return table.concat(words, " "), list
 end
 
 return grid

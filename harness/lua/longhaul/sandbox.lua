@@ -74,10 +74,11 @@ function sandbox.call(f, ...)
   return core.bounded(sandbox.million_instructions, sandbox.mebibytes, sandbox.seconds, f, ...)
 end
 
---- Puts files of examples that are opened from now on within the bounds, or, with false, no longer.
+--- Puts files of examples that are opened from now on within the bounds or, with false, within those of files
+--- that are trusted.
 function sandbox.bound_examples(bounded)
-  core.bound_examples(bounded and sandbox.million_instructions or 0, sandbox.mebibytes,
-    sandbox.seconds)
+  if not bounded then return core.bound_examples() end
+  core.bound_examples(sandbox.million_instructions, sandbox.mebibytes, sandbox.seconds)
 end
 
 -- A value with copies of all tables that it leads to, and its functions as `wrap` gives them.

@@ -4,6 +4,7 @@
 -- many, and so on until two are left for the last round (successive halving, Jamieson and Talwalkar
 -- 2016, each trial from the start).
 local class = require "longhaul.run.class"
+local factors = require "longhaul.run.factors"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local spec = require "longhaul.spec"
@@ -30,7 +31,7 @@ local function check_axis(name, values)
   end
   local seen = {}
   for _, value in ipairs(values) do
-    local text = tostring(math.tointeger(value) or value)
+    local text = factors.text(value)
     -- the better half of the trials could be one trial twice
     if seen[text] then spec.fail(("tune: '%s' tries %s twice"):format(name, text)) end
     seen[text] = true
@@ -78,8 +79,7 @@ end
 local function text_of(grid, values)
   local words = {}
   for i, name in ipairs(grid.names) do
-    words[i] = ("%s=%s"):format(name, type(values[name]) == "number" and ("%g"):format(values[name])
-      or tostring(values[name]))
+    words[i] = ("%s=%s"):format(name, factors.text(values[name]))
   end
   return table.concat(words, " ")
 end
@@ -119,14 +119,14 @@ end
 function tune.trials(grid, row)
   local list = {}
   for i, values in ipairs(choices(grid)) do
-    local factors, changes = {}, { steps = steps_in(grid, row, 1) }
+    local tried, changes = {}, { steps = steps_in(grid, row, 1) }
     for k, name in ipairs(grid.names) do
-      factors[k] = { name, values[name] }
+      tried[k] = { name, values[name] }
       changes[name] = values[name]
     end
     local text = text_of(grid, values)
     local trial = new_trial(grid, row, text)
-    trial.train, trial.factors = row.train:with(changes), factors
+    trial.train, trial.factors = row.train:with(changes), tried
     trial.tried = { text = text, values = values }
     list[i] = trial
   end

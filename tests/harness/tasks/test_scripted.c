@@ -339,13 +339,15 @@ TEST(what_a_file_takes_can_be_bounded) {
         "return { sizes = function() local s = ('x'):rep(1 << 24) end, example = print }",
     };
     static const char *const told[] = {"1 million instructions", "1 million instructions",
-                                       "the sandbox allows no more memory"};
+                                       "the sandbox allows 1 MiB of memory"};
     char text[512];
     lh_lua_examples *made = NULL;
     int32_t token = 0, target = 0;
     real weight = 0;
     const lh_example out = {.tokens = &token, .targets = &target, .weights = &weight};
-    lh_lua_examples_bound((lh_lua_limits){.millions = 1, .bytes = 1 << 20, .seconds = 60});
+    const lh_lua_limits narrow = {
+        .millions = 1, .bytes = 1 << 20, .seconds = 60, .rule = "the sandbox allows"};
+    lh_lua_examples_bound(&narrow);
     for (int i = 0; i < 3; ++i) {
         REQUIRE(write_text(endless[i]));
         CHECK_FAILS(lh_lua_examples_create(path, "", false, &made), i < 2 ? LH_EFORMAT : LH_EMEMORY,
@@ -361,13 +363,30 @@ TEST(what_a_file_takes_can_be_bounded) {
     lh_status last = LH_OK;
     for (int i = 0; i < 8 && last == LH_OK; ++i)
         last = lh_lua_examples_make(made, (lh_random_key){.seed = 1}, LH_TRAIN, &out);
-    CHECK_FAILS(last, LH_EMEMORY, "allows no more memory");
+    CHECK_FAILS(last, LH_EMEMORY, "allows 1 MiB of memory");
     lh_lua_examples_destroy(made);
-    lh_lua_examples_bound((lh_lua_limits){0});
+    lh_lua_examples_bound(NULL);
     (void)snprintf(text, sizeof text, "for _ = 1, 2e6 do end return { %s example = print }",
                    plain_sizes);
     REQUIRE(write_text(text));
     REQUIRE_OK(lh_lua_examples_create(path, "", false, &made));
+    lh_lua_examples_destroy(made);
+}
+
+/* Nor does a file that is trusted train, or be looked at, without end. */
+TEST(a_loop_without_end_is_told_at_its_line) {
+    char text[256];
+    lh_lua_examples *made = NULL;
+    int32_t token = 0, target = 0;
+    real weight = 0;
+    const lh_example out = {.tokens = &token, .targets = &target, .weights = &weight};
+    (void)snprintf(text, sizeof text, "return { %s\nexample = function()\nwhile true do end\nend }",
+                   plain_sizes);
+    REQUIRE(write_text(text));
+    REQUIRE_OK(lh_lua_examples_create(path, "", false, &made));
+    CHECK_FAILS(
+        lh_lua_examples_make(made, (lh_random_key){.seed = 1}, LH_TRAIN, &out), LH_EFORMAT,
+        "test_scripted.lua:3: a call of a file of examples may take 2000 million instructions");
     lh_lua_examples_destroy(made);
 }
 
