@@ -341,6 +341,15 @@ t.test("a float that is whole is called as an integer is, in labels and in group
   t.check(parts.has_all(bench.rows[1], { length = "50000" }), "it is not found by that text")
 end)
 
+t.test("trials of values that differ in the seventh digit are not called alike", function()
+  local bench = run(start .. [[
+    local tried = lh.tune { warmup = { 1000001, 1000002.0 }, by = "valid_bits_per_byte" }
+    bench:row { "a", model = model, task = task, train = train, tune = tried }
+    return bench]])
+  t.equal(bench.trials.rows[1].label, "a warmup=1000001")
+  t.equal(bench.trials.rows[2].label, "a warmup=1000002")
+end)
+
 t.test("what was declared stays what it is", function()
   local declared = start .. "bench:table { name = 'mine', columns = { 'mse' } }\n"
   for change, told in pairs {
