@@ -1,6 +1,7 @@
 -- A sweep as it stands, read off its files and nothing else: how many runs are over, how far those are
 -- that have begun, what failed. Nothing of a folder that others write to is changed or locked.
 local core = require "longhaul.core"
+local lost = require "longhaul.run.lost"
 local metrics = require "longhaul.run.metrics"
 local progress = require "longhaul.run.progress"
 local quantity = require "longhaul.run.quantity"
@@ -33,8 +34,9 @@ end
 
 -- What the same command does with a run that no process trains; nil of one that is trained. One with a checkpoint
 -- is "begun" as it is known.
-local function interruption_of(run, checkpoint)
+local function interruption_of(run, checkpoint, state)
   if core.is_locked(checkpoint .. ".lock") then return nil end
+  if state == "lost" then return "its row of runs.csv is lost; the same command trains it again" end
   return run.state == "begun" and "interrupted; the same command goes on"
     or "interrupted before a checkpoint; the same command begins again"
 end
@@ -59,10 +61,10 @@ function watch.page(experiment, settings)
   for _, run in ipairs(runs) do
     local state = run.refusal and "refused" or run.state
     local point = (state == "new" or state == "begun") and results:last_point(run.id)
-    if point then state = "begun" end
+    if point then state = lost.is(run, results) and "lost" or "begun" end
     counts[state] = (counts[state] or 0) + 1
-    if state == "begun" then
-      local stopped = interruption_of(run, results:checkpoint(run.id))
+    if state == "begun" or state == "lost" then
+      local stopped = interruption_of(run, results:checkpoint(run.id), state)
       begun[#begun + 1] = ("    %-40s %s"):format(name_of(run), how_far(run, point, stopped))
     elseif state == "failed" then
       local why = results:find(run.id).error or ""
@@ -73,14 +75,16 @@ function watch.page(experiment, settings)
     end
   end
   local over, words = (counts.done or 0) + (counts.diverged or 0), {}
-  for _, state in ipairs { "done", "diverged", "weights gone", "failed", "refused", "begun", "new" } do
+  for _, state in ipairs { "done", "diverged", "weights gone", "failed", "refused", "lost", "begun", "new" } do
     if counts[state] then words[#words + 1] = ("%d %s"):format(counts[state], state) end
   end
   local lines = { ("%s, scale %s: %d of %d runs over %s  %s"):format(experiment.name,
     settings.scale, over, #runs, progress.meter(over, #runs, places), table.concat(words, ", ")) }
   add_limited(lines, begun)
   add_limited(lines, failed)
-  return table.concat(lines, "\n"), (counts.begun or 0) + (counts["weights gone"] or 0) + (counts.new or 0)
+  local left = 0
+  for _, state in ipairs { "begun", "lost", "weights gone", "new" } do left = left + (counts[state] or 0) end
+  return table.concat(lines, "\n"), left
 end
 
 return watch

@@ -28,8 +28,8 @@ function outlook.expect(experiment, runs, settings, open)
   })
 end
 
--- The runs that are not refused, each with its identity; the others say why.
-local function identified(runs)
+--- The runs that are not refused, each with its identity; the others say why.
+function outlook.identified(runs)
   local good = {}
   for _, run in ipairs(runs) do
     if not run.refusal and plan.identify(run.shared) then
@@ -79,7 +79,7 @@ local function look_ahead(experiment, settings, open)
   local runs, results = plan.of(experiment, settings), store.under(settings, experiment.runs)
   outlook.expect(experiment, runs, settings, open)
   local left, ahead, timed = {}, {}, {}
-  for _, run in ipairs(identified(runs)) do
+  for _, run in ipairs(outlook.identified(runs)) do
     local is_done = finished.is_done(run, results)
     run.state, run.record = state_of(run, results, is_done), results:find(run.id)
     if not is_done then

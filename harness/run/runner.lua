@@ -6,6 +6,7 @@ local finished = require "longhaul.run.finished"
 local forecast = require "longhaul.run.forecast"
 local identity = require "longhaul.run.identity"
 local jobs = require "longhaul.run.jobs"
+local lost = require "longhaul.run.lost"
 local outlook = require "longhaul.run.outlook"
 local plan = require "longhaul.run.plan"
 local plugins = require "longhaul.run.plugins"
@@ -282,7 +283,8 @@ end
 -- On rank 0 what is to be remarked on the rows of runs before they are trained.
 local function say_notes(left, sweep)
   if not ranks.first or sweep.settings.number then return end
-  for _, texts in ipairs { rates.notes(left), renamed.notes(left, sweep.experiment, sweep.results) } do
+  for _, texts in ipairs { rates.notes(left), renamed.notes(left, sweep.experiment, sweep.results),
+    { lost.note(left, sweep.results) } } do
     for _, text in ipairs(texts) do sweep.board:say("note: " .. text) end
   end
 end

@@ -70,6 +70,24 @@ if command -v script >/dev/null; then
     fails 124 "and not before" "1 begun, 1 new" \
         timeout 3 script -qec "'$longhaul' watch '$scratch/long.lua' --scale smoke --results '$scratch/results' --every 1" /dev/null
 fi
+
+# A runs.csv that was cut at a line's end is whole to look at; curves know what it has lost.
+cp "$scratch/over/sweep/runs.csv" "$scratch/runs.csv"
+sed -i '$d' "$scratch/over/sweep/runs.csv"
+lost="runs.csv has lost the row of heads 1 books seed 1, trained to the end: put a copy of the file there"
+succeeds "a run whose row is lost is not called interrupted" "its row of runs.csv is lost" on watch short over --once
+succeeds "and is counted" "1 of 2 runs over [##########..........]  1 done, 1 lost" on watch short over --once
+for command in table plot dry-run; do
+    told=$(on $command short over 2>&1 | tr -s '\n ' '  ')
+    quietly 0 "$command tells of it" test "${told/"$lost"/}" != "$told"
+done
+told=$(on run short over --no-timing 2>&1 >/dev/null | tr -s '\n ' '  ')
+quietly 0 "run tells of it, too" test "${told/"$lost"/}" != "$told"
+succeeds "and trains it again" "2 of 2 runs over" on watch short over --once
+told=$(on table short over 2>&1 >/dev/null)
+quietly 0 "after which nothing is lost" test "${told/lost/}" = "$told"
+cp "$scratch/runs.csv" "$scratch/over/sweep/runs.csv"
+
 sed -i '$s/,done,/,failed,/' "$scratch/over/sweep/runs.csv"
 succeeds "a run that failed" "heads 1 books seed 1: failed" on watch short over --once
 fails 2 "no time" "--every takes a positive integer" on watch long results --every 0

@@ -7,6 +7,7 @@ local fold = require "longhaul.run.fold"
 local identity = require "longhaul.run.identity"
 local jobs = require "longhaul.run.jobs"
 local lists = require "longhaul.run.lists"
+local lost = require "longhaul.run.lost"
 local outlook = require "longhaul.run.outlook"
 local plan = require "longhaul.run.plan"
 local plugins = require "longhaul.run.plugins"
@@ -80,8 +81,10 @@ local function show_plan(experiment, settings, all)
     end
   end
   table.move(ahead, 1, #ahead, #all.ahead + 1, all.ahead)
-  local names = renamed.notes(ahead, experiment, store.under(settings, experiment.runs))
+  local stored = store.under(settings, experiment.runs)
+  local names = renamed.notes(ahead, experiment, stored)
   table.move(names, 1, #names, #all.renamed + 1, all.renamed)
+  all.lost[#all.lost + 1] = lost.note(ahead, stored)
 end
 
 local by_words = { runs = "runs that were trained here", probe = "a few steps tried here",
@@ -111,7 +114,7 @@ local function show_total(all, settings, machine)
   if rebuilt then fold.print("note: " .. rebuilt) end
   local crowded = jobs.note(machine, settings.jobs)
   if crowded then fold.print("note: " .. crowded) end
-  for _, texts in ipairs { rates.notes(all.ahead), all.renamed, all.stand_ins } do
+  for _, texts in ipairs { rates.notes(all.ahead), all.renamed, all.lost, all.stand_ins } do
     for _, text in ipairs(texts) do fold.print("note: " .. text) end
   end
   for _, texts in ipairs { plan.refusals(all.refused_runs), all.refusals } do
@@ -129,7 +132,7 @@ end
 
 local function dry_run(values, rest)
   local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refused_runs = {}, refusals = {}, refused = {}, by = {},
-    load = 0, unknown = 0, records = {}, ahead = {}, renamed = {}, stand_ins = {} }
+    load = 0, unknown = 0, records = {}, ahead = {}, renamed = {}, lost = {}, stand_ins = {} }
   local last
   asked.each_script(values, rest, function(path)
     local experiment, settings = asked.script(values, path)
