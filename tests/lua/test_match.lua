@@ -70,6 +70,23 @@ t.test("where no size meets a budget the message says which budget one does", fu
   t.equal(cost(matched(nearest), text, "total"), nearest)
 end)
 
+t.test("a budget that is said in place of one is met by the models before, too", function()
+  local bases = { lh.models.slide { layers = 1, width = 8, heads = 2, window = 8 }, lh.models.lstm { layers = 1, width = 8 } }
+  local function all_matched(budget)
+    for _, base in ipairs(bases) do lh.match { base, task = text, parameters = budget } end
+  end
+  local misses = 0
+  for budget = 1500, 4500, 100 do
+    local good, refusal = pcall(all_matched, budget)
+    local said = not good and tonumber(tostring(refusal):match "say parameters = ([%d.e+]+), which the model before")
+    if said then
+      misses = misses + 1
+      all_matched(said)
+    end
+  end
+  t.check(misses > 0, "no budget was missed")
+end)
+
 t.test("the model that has the budget already stays as it is", function()
   local base = lh.models.slide { layers = 3, width = 64, heads = 4, window = 16 }
   local model = lh.match { base, task = text, parameters = cost(base, text, "total") }

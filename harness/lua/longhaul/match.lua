@@ -1,6 +1,7 @@
 -- Models of equal size: the widths of a model, and where they do not suffice its depth, that meet
 -- a budget of parameters, of FLOPs per token or of a step's time on this machine.
 local core = require "longhaul.core"
+local lists = require "longhaul.run.lists"
 local spec = require "longhaul.spec"
 local step_match = require "longhaul.run.step_match"
 
@@ -13,6 +14,9 @@ local widest = 65536
 
 -- A step's time differs by more than that from one measurement to the next.
 local tolerance_of_time = 0.1
+
+-- The models that met a budget, { model =, count = }, by its name and number: what is compared with them.
+local met = {}
 
 --- What a budget can be of, and what core.describe calls it.
 match.budgets = { parameters = "total", flops_per_token = "flops_per_token" }
@@ -71,6 +75,7 @@ function Search:cost(changes)
     self.refusal = found
     return math.huge
   end
+  self.seen[#self.seen + 1] = found
   local distance = math.abs(found / self.budget - 1)
   if not self.best or distance < self.best.error or distance == self.best.error and self:is_larger(found) then
     self.best = { error = distance, changes = changes, found = found }
@@ -148,19 +153,59 @@ local function budget_of(options)
   return name, budget
 end
 
--- The changes that bring `count(model)` to the budget, which has a name, and what it is then.
-local function found_by(model, name, budget, tolerance, count)
-  local search = setmetatable({ model = model, count = count, budget = budget, tolerance = tolerance },
+-- What a search for the size of a model comes to.
+local function searched(model, budget, tolerance, count)
+  local search = setmetatable({ model = model, count = count, budget = budget, tolerance = tolerance, seen = {} },
     Search)
   search:depth()
   if not search:is_met() then search:depths() end
+  return search
+end
+
+-- The nearest sizes of a model that another budget is looked for among.
+local most_sizes = 12
+
+-- The sizes that a search saw, each once, the nearest to its budget first.
+local function nearest_sizes(search)
+  local function distance(size) return math.abs(size / search.budget - 1) end
+  local sizes = lists.set(search.seen).list
+  table.sort(sizes, function(a, b)
+    if distance(a) ~= distance(b) then return distance(a) < distance(b) end
+    return a > b
+  end)
+  return table.move(sizes, 1, most_sizes, 1, {})
+end
+
+local function all_meet(before, budget)
+  for _, other in ipairs(before) do
+    if not searched(other.model, budget, match.tolerance, other.count):is_met() then return false end
+  end
+  return true
+end
+
+-- What to say in place of a budget that a model misses: one that those which had it before meet as well, or for
+-- which model it is.
+local function advice(search, name, before)
+  local others = #before == 0 and "" or (", which the model%s before it meet%s, too"):format(#before > 1 and "s" or "",
+    #before == 1 and "s" or "")
+  for _, size in ipairs(#before > 0 and nearest_sizes(search) or { search.best.found }) do
+    if all_meet(before, size) then return ("say %s = %.6g%s"):format(name, size, others) end
+  end
+  return ("%s = %.6g is its nearest, which some model before it misses: say a larger one, which more of them meet")
+    :format(name, search.best.found)
+end
+
+-- The changes that bring `count(model)` to the budget, which has a name, and what it is then; `before`: { model =,
+-- count = } ... that met the same.
+local function found_by(model, name, budget, tolerance, count, before)
+  local search = searched(model, budget, tolerance, count)
   local best = search.best
   if not best then
     spec.fail(("match: %s has no size that it takes: %s"):format(model.name, search.refusal))
   end
   if not search:is_met() then
-    spec.fail(("match: %s comes no nearer to %.6g than %.6g, with width = %d: say %s = %.6g"):format(model.name,
-      budget, best.found, best.changes.width, name, best.found))
+    spec.fail(("match: %s comes no nearer to %.6g than %.6g, with width = %d: %s"):format(model.name,
+      budget, best.found, best.changes.width, advice(search, name, before)))
   end
   return best.changes, best.found
 end
@@ -183,7 +228,7 @@ local function at_step_time(model, options, budget)
       :format(model.name, budget))
     local changes, found = found_by(model, "step_time_ms", budget, tolerance_of_time, function(candidate)
       return step_match.cost(candidate, options.task, train)
-    end)
+    end, {})
     return text_of(changes), found
   end)
   local changes = {}
@@ -199,9 +244,12 @@ function match.model(model, info, options)
     spec.fail(("match: %s has no option 'width', whose value could be looked for"):format(model.name))
   end
   if name == "step_time_ms" then return at_step_time(model, options, budget) end
-  return model:with((found_by(model, name, budget, match.tolerance, function(candidate)
-    return core.describe(candidate.options, info, info.length)[match.budgets[name]]
-  end)))
+  local function count(candidate) return core.describe(candidate.options, info, info.length)[match.budgets[name]] end
+  local key = ("%s %.17g"):format(name, budget)
+  local before = met[key] or {}
+  local changes = found_by(model, name, budget, match.tolerance, count, before)
+  before[#before + 1], met[key] = { model = model, count = count }, before
+  return model:with(changes)
 end
 
 return match
