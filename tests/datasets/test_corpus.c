@@ -529,6 +529,8 @@ TEST(a_vocabulary_may_be_trained_on_other_corpora) {
                 "trained on what? name a corpus, as in bpe:train:400:books");
     CHECK_FAILS(open_corpus("name=generate:books tokens=bpe:train:400:nowhere", &corpus), LH_EIO,
                 "no data 'nowhere'");
+    CHECK_FAILS(open_corpus("name=nowhere", &corpus), LH_EIO,
+                "`longhaul data import FOLDER --name nowhere`");
     CHECK_FAILS(open_corpus("name=generate:books tokens=bpe:train:200", &corpus), LH_EOPTION,
                 "256 to 1000000");
 }
