@@ -231,7 +231,9 @@ local function kind_table()
   local rows = { "| kind | shows | fields |", "|---|---|---|" }
   for i, name in ipairs(kinds.names()) do
     local kind, fields = kinds.find(name), {}
-    for k, entry in ipairs(kind.fields) do fields[k] = ("`%s`: %s"):format(entry[1], entry[3]) end
+    for k, entry in ipairs(kind.fields) do
+      fields[k] = ("`%s`%s: %s"):format(entry[1], entry.needed and " (needed)" or "", entry[3])
+    end
     rows[i + 2] = ('| `"%s"` | %s | %s |'):format(name, kind.says, table.concat(fields, "<br>"))
   end
   return table.concat(rows, "\n") .. "\n"

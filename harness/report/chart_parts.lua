@@ -17,8 +17,8 @@ local parts = {}
 
 --- What plots say whose kind has two axes.
 parts.x_field = { "x", "string or table",
-  "a metric, a factor or an option of the model; { name, log = true } is logarithmic" }
-parts.y_field = { "y", "string or table", "a metric; { name, log = true } is logarithmic" }
+  "a metric, a factor or an option of the model; { name, log = true } is logarithmic", needed = true }
+parts.y_field = { "y", "string or table", "a metric; { name, log = true } is logarithmic", needed = true }
 
 --- `what` is shown for each group.
 function parts.group_field(what)
@@ -37,20 +37,6 @@ end
 --- The same, of a plot that has the field `x`, too.
 function parts.check_axes(plot)
   return parts.check_metric(plot) or not parts.axis(plot.x) and "field 'x' is missing" or nil
-end
-
---- What is wrong where a plot lacks some of these fields: "needs the fields 'row' and 'layer'".
-function parts.check_needed(plot, names)
-  local lacking, quoted = false, {}
-  for i, name in ipairs(names) do
-    lacking = lacking or plot[name] == nil
-    quoted[i] = ("'%s'"):format(name)
-  end
-  if not lacking then return nil end
-  local all = table.concat(quoted, ", ", 1, #quoted - 1)
-  return ('"%s" needs the field%s %s%s'):format(plot[1], #quoted > 1 and "s" or "", all ~= ""
-    and all .. " and " or "",
-    quoted[#quoted])
 end
 
 --- What is wrong with the field `layer` of a plot; nil where nothing is.

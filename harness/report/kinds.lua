@@ -1,7 +1,8 @@
 -- The kinds of charts: every file of charts/ is one, called by its name, and nothing else knows
 -- which there are. A kind is
 --   says     what it shows, for documentation and editors
---   fields   { { name, types, meaning } ... }: what a plot of this kind may say beside kinds.shared
+--   fields   { { name, types, meaning, needed = true } ... }: what a plot of this kind may say beside kinds.shared,
+--            and, where it is needed, has to
 --   check    function(plot): what is wrong with it, or nil (optional)
 --   check_rows  function(plot, rows): the same of a plot and all its rows, once the script has
 --            ended (optional)

@@ -353,12 +353,12 @@ end)
 
 t.test("fields that do not fit are refused", function()
   t.fails(function() figure:plot { "outputs", row = "a", layer = 1 } end,
-    "needs the fields 'row', 'layer' and 'input'")
+    "field 'input' is missing: a string of 0 and 1")
   t.fails(function() figure:plot { "outputs", row = "a", layer = 1, input = "012" } end,
     "a string of 0 and 1")
   t.fails(function() figure:plot { "boxes", of = { "gates-one" }, y = "rsa_gate" } end,
     "an experiment or an array")
-  t.fails(function() figure:plot { "columns", y = "rsa_gate" } end, "needs the field 'rows'")
+  t.fails(function() figure:plot { "columns", y = "rsa_gate" } end, "field 'rows' is missing: their labels")
   for _, without in ipairs { "%d x", "100%", "no REM", "%s, %s", "%s of 100%" } do
     t.fails(function() figure:plot { "columns", y = "rsa_gate", rows = { "a" }, without = without } end,
       "plot: field 'without' has one %s")

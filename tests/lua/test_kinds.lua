@@ -46,7 +46,7 @@ end)
 
 -- A kind that no other file names: a point for each value of `y`.
 local dots = { says = "points",
-  fields = { { "y", "string", "a metric" }, { "size", "number", "of a point" } } }
+  fields = { { "y", "string", "a metric", needed = true }, { "size", "number", "of a point" } } }
 
 function dots.check(plot)
   return parts.check_metric(plot) or plot.size and plot.size < 0 and "'size' is not negative" or nil
@@ -117,7 +117,7 @@ t.test("a kind that does not know its rows stops no other chart", function()
   local bench = new_bench "odd"
   package.preload["longhaul.report.charts.odd"] = function()
     local function fault() error "no rows" end
-    return { says = "nothing", fields = { { "y", "string", "a metric" } }, rows = fault, draw = fault }
+    return { says = "nothing", fields = { { "y", "string", "a metric", needed = true } }, rows = fault, draw = fault }
   end
   runs.put(folder, bench, { label = "a", seed = 1, bits_per_byte = 2.5 })
   bench:plot { "odd", y = "bits_per_byte" }
@@ -219,6 +219,20 @@ t.test("what can be no label, layer or axis is refused where it stands", functio
   for _, kind in ipairs { "lines", "pareto" } do
     t.fails(function() bench:plot { kind, x = {}, y = "mse" } end, "field 'x' is missing")
     t.fails(function() bench:plot { kind, x = "width", y = {} } end, "field 'y': no metric")
+  end
+end)
+
+-- docs/lua.md calls fields needed by the same mark.
+t.test("a kind refuses a plot without what it marks as needed, and no other", function()
+  for _, name in ipairs(kinds.names()) do
+    local lacking
+    for _, field in ipairs(kinds.find(name).fields) do lacking = lacking or field.needed and field end
+    local function plot() new_bench("bare"):plot { name } end
+    if lacking then
+      t.fails(plot, ("plot: field '%s' is missing: %s"):format(lacking[1], lacking[3]))
+    else
+      plot()
+    end
   end
 end)
 

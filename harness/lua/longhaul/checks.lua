@@ -35,7 +35,7 @@ function checks.fields(owner, given, known, first)
   end
   for _, field in ipairs(known) do
     if field.needed and given[field[1]] == nil then
-      spec.fail(("%s: field '%s' is missing"):format(owner, field[1]))
+      spec.fail(("%s: field '%s' is missing: %s"):format(owner, field[1], field[3]))
     end
   end
 end

@@ -6,7 +6,7 @@ local quote = require "longhaul.run.quote"
 
 local bars = {
   says = "a bar per row from zero, with its spread and value",
-  fields = { { "y", "string or table", "a metric" }, parts.published_field },
+  fields = { { "y", "string or table", "a metric", needed = true }, parts.published_field },
   check = parts.check_metric,
 }
 

@@ -11,7 +11,7 @@ local boxes = {
   says = "box plots of what models say of each of their layers after training: over layers, rows of a box and seeds; "
     .. "outliers have the number of their layer",
   fields = {
-    { "y", "string", "a metric that layers have, as rsa_gate" },
+    { "y", "string", "a metric that layers have, as rsa_gate", needed = true },
     { "by", "string or function",
       "the box of a row: a factor, an option of the model, or a function of the row; default: its data set" },
     { "of", "table", "experiments whose rows are shown; default: this one" },

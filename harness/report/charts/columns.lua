@@ -8,7 +8,7 @@ local parts = require "longhaul.report.chart_parts"
 local columns = {
   says = "a metric in clusters of columns with spreads, of all data sets: rows by data set or, split, data sets by row",
   fields = {
-    { "y", "string", "a metric" }, { "rows", "table", "their labels" },
+    { "y", "string", "a metric", needed = true }, { "rows", "table", "their labels", needed = true },
     { "without", "string", "\"%s, no REM\": splits each column into what the row of that name takes and the rest; what "
       .. "it takes above the whole is hatched, and the spread is that of the whole" },
     { "parts", "table", "what these two are called" },
@@ -23,7 +23,7 @@ local function is_pattern(text)
 end
 
 function columns.check(plot)
-  local wrong = parts.check_needed(plot, { "rows" }) or parts.check_metric(plot)
+  local wrong = parts.check_metric(plot)
     or not lists.is_of_texts(plot.rows, 1) and "field 'rows' is a list of labels" or nil
   if wrong or not plot.without or is_pattern(plot.without) then return wrong end
   return ("field 'without' has one %%s, which stands for a row's label, and %%%% for a percent sign, not '%s'")

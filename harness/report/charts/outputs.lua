@@ -9,14 +9,14 @@ local outputs = {
   says = "what the encodings of a layer add to each head (g P V, the mean over its width) while "
     .. "the trained model reads a string",
   fields = {
-    { "row", "string", "its label; its weights are kept" }, { "layer", "number", "counted from 1" },
-    { "input", "string", "a string of 0 and 1, the letters of a regular language" },
+    { "row", "string", "its label; its weights are kept", needed = true },
+    { "layer", "number", "counted from 1", needed = true },
+    { "input", "string", "a string of 0 and 1, the letters of a regular language", needed = true },
   },
 }
 
 function outputs.check(plot)
-  local wrong = parts.check_needed(plot, { "row", "layer", "input" }) or parts.check_layer(plot)
-  return wrong or not plot.input:match "^[01]+$" and "'input' is a string of 0 and 1" or nil
+  return parts.check_layer(plot) or not plot.input:match "^[01]+$" and "'input' is a string of 0 and 1" or nil
 end
 
 function outputs.rows(plot) return { plot.row } end

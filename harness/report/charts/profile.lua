@@ -20,7 +20,7 @@ local profile = {
   fields = {
     { "part", "string", "\"position\": bits of a token by its place in the document; \"kept\": by "
       .. "how many tokens are read before it; \"changed\": what one other token costs, by how far back "
-      .. "it stands; \"recall\": right answers by when the token was last read" },
+      .. "it stands; \"recall\": right answers by when the token was last read", needed = true },
     { "band", "string or boolean", "\"seeds\": the standard deviation around each curve" },
     parts.together,
   },

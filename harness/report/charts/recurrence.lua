@@ -5,12 +5,12 @@ local parts = require "longhaul.report.chart_parts"
 
 local recurrence = {
   says = "the learned recurrence encodings of a layer, the weight of a key by its lag, a curve per head",
-  fields = { { "row", "string", "its label" }, { "layer", "number", "counted from 1" } },
+  fields = {
+    { "row", "string", "its label", needed = true }, { "layer", "number", "counted from 1", needed = true },
+  },
 }
 
-function recurrence.check(plot)
-  return parts.check_needed(plot, { "row", "layer" }) or parts.check_layer(plot)
-end
+recurrence.check = parts.check_layer
 
 function recurrence.rows(plot) return { plot.row } end
 

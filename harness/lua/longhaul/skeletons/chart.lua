@@ -8,7 +8,7 @@ local parts = require "longhaul.report.chart_parts"
 
 local NAME = {
   says = "a point per row",
-  fields = { { "y", "string", "a metric" } },
+  fields = { { "y", "string", "a metric", needed = true } },
   check = parts.check_metric,
 }
 
