@@ -116,10 +116,14 @@ local function text_refusal(text)
   if text:find("\0", 1, true) then return "cannot hold a NUL byte" end
   if not text:find "%S" then return "is empty: nothing would tell its rows apart" end
   if not utf8.len(text) then return "is not UTF-8" end
+  if text:find "%c" or text:find "\xC2[\x80-\x9F]" then
+    return "holds a line end, a tab or another control character: messages and tables show it in one line"
+  end
   return nil
 end
 
---- Fails for a text that files and pages cannot show: with a NUL byte, not UTF-8, or of nothing but blanks.
+--- Fails for a text that files, pages and messages cannot show in a line: with control characters, not UTF-8, or of
+--- nothing but blanks.
 function checks.text(what, text)
   local refusal = type(text) == "string" and text_refusal(text)
   if refusal then spec.fail(("%s %s"):format(what, refusal)) end

@@ -181,6 +181,7 @@ function Experiment:row(row)
   overrides.apply(said)
   checks.training(said)
   local dataset = row.dataset or said.task:option("name") or ""
+  if dataset ~= "" then checks.text("row: the name of its data (field 'dataset' gives another)", dataset) end
   check_unique(self, label, dataset)
   local made = {
     label = label, dataset = dataset, model = said.model, task = said.task, train = said.train,
