@@ -63,15 +63,6 @@ static void run_threads(void) {
     cudasim::fiber_leave();
 }
 
-void block_wait(stand at, const char *file, int line) {
-    const int self = running.current;
-    thread &t = running.threads[(size_t)self];
-    t.at = at;
-    t.file = file;
-    t.line = line;
-    cudasim::fiber_leave();
-}
-
 int cudasim_barrier(cudasim_vote vote, int predicate, const char *file, int line) {
     thread &self = running.threads[(size_t)running.current];
     const int meeting = running.barriers % 2;

@@ -107,43 +107,4 @@ void race_depart(int meeting) {
     __tsan_acquire(meetings + meeting * 8);
 }
 
-#else
-
-void *race_memory(size_t) {
-    return nullptr;
-}
-
-void race_renew(void *, size_t) {
-}
-
-void race_begin_launch(void) {
-}
-
-void race_end_launch(void) {
-}
-
-void race_begin_block(void) {
-}
-
-void race_begin_thread(thread &) {
-}
-
-void race_start_thread(void) {
-}
-
-void race_end_thread(void) {
-}
-
-void race_enter(const thread &) {
-}
-
-void race_leave(void) {
-}
-
-void race_arrive(int) {
-}
-
-void race_depart(int) {
-}
-
 #endif

@@ -61,8 +61,16 @@ struct block {
 
 extern block running;
 
-/* Puts the running thread to sleep until something makes it ready. */
-void block_wait(stand at, const char *file, int line);
+/* Puts the running thread to sleep until something makes it ready; inline, as the switch is
+ * (fiber.h). */
+static inline void block_wait(stand at, const char *file, int line) {
+    thread &self = running.threads[(size_t)running.current];
+    self.at = at;
+    self.file = file;
+    self.line = line;
+    cudasim::fiber_leave();
+}
+
 void block_run(const cudasim_call &call);
 
 /* What cudasim_launches tells (runtime.cc). */
@@ -81,15 +89,13 @@ bool faulted(void);
 
 void shared_open(size_t dynamic_bytes);
 
-/* ---- Races (races.cc): does nothing, but in a build that looks for them ---- */
-
-#ifdef LH_CUDASIM_RACES
-enum { LOOKS_FOR_RACES = 1 };
-#else
-enum { LOOKS_FOR_RACES = 0 };
-#endif
+/* ---- Races (races.cc): nothing is done, but in a build that looks for them ---- */
 
 enum { RACE_MEETINGS = 2 + 2 * (MOST_THREADS / WARP) };
+
+#ifdef LH_CUDASIM_RACES
+
+enum { LOOKS_FOR_RACES = 1 };
 
 void race_begin_launch(void);
 void race_end_launch(void);
@@ -105,6 +111,33 @@ void race_leave(void);
  * meetings in a row: the block's are 0 and 1, those of warp w 2 + 2 w and 3 + 2 w. */
 void race_arrive(int meeting);
 void race_depart(int meeting);
+
+#else
+
+enum { LOOKS_FOR_RACES = 0 };
+
+static inline void race_begin_launch(void) {
+}
+static inline void race_end_launch(void) {
+}
+static inline void race_begin_block(void) {
+}
+static inline void race_begin_thread(thread &) {
+}
+static inline void race_start_thread(void) {
+}
+static inline void race_end_thread(void) {
+}
+static inline void race_enter(const thread &) {
+}
+static inline void race_leave(void) {
+}
+static inline void race_arrive(int) {
+}
+static inline void race_depart(int) {
+}
+
+#endif
 
 /* ---- Matrices of a warp (ptx_mma.cc): all 32 lanes have come ---- */
 

@@ -86,7 +86,9 @@ succeeds "all papers, the new one too" \
     "$all experiments/rsa/table1.lua experiments/staircase/table1.lua experiments/sun/table1.lua" papers_run PAPER=all
 succeeds "the first where none is asked for" "experiments/brt/table1.lua" papers_run
 if command -v gnuplot >/dev/null; then
-    runs figures " 0 failed: results/figures/index.html"
+    mkdir few # of the reference runs, all of which the site draws
+    cp -r results/reference/amd-epyc-2-cores/reformer-figure5 few
+    runs figures " 0 failed: results/figures/index.html" FROM=few
     runs figures "results/figures/index.html" FROM=own
     quietly 0 "the page is there" test -s results/figures/index.html
 else
