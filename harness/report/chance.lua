@@ -51,6 +51,15 @@ function chance.over(source, by_seed)
   return { seeds = seeds, value = without(nil), without = without }
 end
 
+-- A side under `value`, on the side of its corners where the means are: |a - b| by turns of either sign, or now
+-- one and now another least of several, would have their scatter cancel, and look as if no seed mattered.
+local function at(side, value, over) return term.at(side, value, over.value) end
+
+-- The margin of a comparison as a function of its sides, likewise on the side of its corner where `a` and `b` are.
+local function margin_of(comparison, a, b)
+  return comparison.side_of and comparison.side_of(a, b) or comparison.margin
+end
+
 -- The standard error of what `compute(value)` gives: of the means, since where a term is no sum
 -- (|a - b|, the least of several) what single seeds give scatters about another number.
 local function error_of(compute, over)
@@ -70,20 +79,30 @@ local function of_margin(margin, over, met)
 end
 
 -- A side before it is rounded, and half a unit of the digit that it is rounded to.
-local function before_rounding(side, value)
+local function before_rounding(side, value, over)
   local rounds = term.is(side) and side.rounds
-  if not rounds then return term.at(side, value), 0 end
-  local exact = term.at(rounds.part, value)
+  if not rounds then return at(side, value, over), 0 end
+  local exact = at(rounds.part, value, over)
   return exact, rounds.half(exact)
+end
+
+-- The same of both sides of a comparison: their margin, and the greater half.
+local function margin_before_rounding(comparison, over)
+  local margin = margin_of(comparison, before_rounding(comparison.a, over.value, over),
+    (before_rounding(comparison.b, over.value, over)))
+  return function(value)
+    local a, half_a = before_rounding(comparison.a, value, over)
+    local b, half_b = before_rounding(comparison.b, value, over)
+    return margin(a, b), math.max(half_a, half_b)
+  end
 end
 
 -- Of one rounded side: what is equal to two decimals lies within half a hundredth, and so on.
 local function of_one_rounded(comparison, over, outcome)
+  local exact = margin_before_rounding(comparison, over)
   local function margin(value)
-    local a, half_a = before_rounding(comparison.a, value)
-    local b, half_b = before_rounding(comparison.b, value)
-    local half = math.max(half_a, half_b)
-    return comparison.margin(a, b) + (comparison.sign == "<" and -half or half)
+    local room, half = exact(value)
+    return room + (comparison.sign == "<" and -half or half)
   end
   local err, p_value = of_margin(margin, over)
   return err, (margin(over.value) > 0) == outcome and p_value or 1
@@ -92,28 +111,28 @@ end
 -- Of a rounded side: that it stays on the number that it is rounded to.
 local function of_place(side, over)
   local place = term.at(side, over.value)
+  local sign = before_rounding(side, over.value, over) < place and -1 or 1
   return of_margin(function(value)
-    local exact, half = before_rounding(side, value)
-    return half - math.abs(exact - place)
+    local exact, half = before_rounding(side, value, over)
+    return half - sign * (exact - place)
   end, over)
 end
 
 -- By how much the difference alone decides how two rounded sides compare, wherever the edges between
 -- numbers lie: a <= b are so when rounded, and what is more than a unit apart is unlike.
-local function surplus_of(comparison, outcome)
+local function surplus_of(comparison, over, outcome)
   local allows_equality = comparison.sign == "<=" and outcome or comparison.sign == "<" and not outcome
+  local exact = margin_before_rounding(comparison, over)
   return function(value)
-    local a, half_a = before_rounding(comparison.a, value)
-    local b, half_b = before_rounding(comparison.b, value)
-    local margin = comparison.margin(a, b)
-    return (outcome and margin or -margin) - (allows_equality and 0 or 2 * math.max(half_a, half_b))
+    local margin, half = exact(value)
+    return (outcome and margin or -margin) - (allows_equality and 0 or 2 * half)
   end
 end
 
 -- Of two rounded sides: what seeds move both by cancels in the difference, but carries them over an
 -- edge. Where the difference does not decide it, each has to stay in its place.
 local function of_both_rounded(comparison, over, outcome)
-  local surplus = surplus_of(comparison, outcome)
+  local surplus = surplus_of(comparison, over, outcome)
   if surplus(over.value) > 0 then return of_margin(surplus, over) end
   local err_a, p_a = of_place(comparison.a, over)
   local err_b, p_b = of_place(comparison.b, over)
@@ -131,7 +150,7 @@ end
 local function judge_pairs(side, over)
   local judged = {}
   for i, pair in ipairs(side.pairs) do
-    local function margin(value) return term.at(pair[2], value) - term.at(pair[1], value) end
+    local function margin(value) return at(pair[2], value, over) - at(pair[1], value, over) end
     local won = term.is_win(term.at(pair[1], over.value), term.at(pair[2], over.value), side.ties)
     local _, p_value = of_margin(margin, over, won)
     judged[i] = { won = won, otherwise = math.min(p_value, 0.5) }
@@ -184,9 +203,8 @@ end
 function chance.of(comparison, over, outcome)
   if has(comparison, "pairs") then return of_wins(comparison, over, outcome) end
   if has(comparison, "rounds") then return of_rounded(comparison, over, outcome) end
-  local function margin(value)
-    return comparison.margin(term.at(comparison.a, value), term.at(comparison.b, value))
-  end
+  local room = margin_of(comparison, term.at(comparison.a, over.value), term.at(comparison.b, over.value))
+  local function margin(value) return room(at(comparison.a, value, over), at(comparison.b, value, over)) end
   -- what allows equality is met by sides that are equal in every seed
   return of_margin(margin, over, outcome)
 end

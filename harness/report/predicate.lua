@@ -75,8 +75,13 @@ end
 ---@param b longhaul.term|number
 ---@return longhaul.predicate
 function predicate.equal(a, b)
-  return comparison("=", a, b, function(x, y) return x == y end,
+  local made = comparison("=", a, b, function(x, y) return x == y end,
     function(x, y) return 0 - math.abs(x - y) end)
+  function made.side_of(x, y)
+    local sign = x < y and 1 or -1
+    return function(u, v) return sign * (u - v) end
+  end
+  return made
 end
 
 local function joined(kind, parts)

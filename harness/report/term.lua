@@ -58,19 +58,29 @@ end
 ---@return longhaul.term
 function term.cell(text, cell) return terms.make { text = text, cell = cell } end
 
---- The number under `value(cell)`; nil where a cell has none.
----@param value fun(cell: table): number?
----@return number?
-function Term:at(value)
-  if self.cell then return value(self.cell) end
+-- The numbers of a term's parts; nil where a cell has none.
+local function numbers_of(self, value, means)
   local numbers = {}
   for i, part in ipairs(self.parts) do
     local number = part
-    if term.is(part) then number = part:at(value) end
+    if term.is(part) then number = part:at(value, means) end
     if number == nil then return nil end
     numbers[i] = number
   end
-  return self.compute(table.unpack(numbers))
+  return numbers
+end
+
+--- The number under `value(cell)`; nil where a cell has none. With `means`, another such function, where a
+--- term has a corner it is taken on the side of it where that one is: |a| keeps its sign, a least its term.
+---@param value fun(cell: table): number?
+---@param means? fun(cell: table): number?
+---@return number?
+function Term:at(value, means)
+  if self.cell then return value(self.cell) end
+  local numbers = numbers_of(self, value, means)
+  if not numbers then return nil end
+  if not (means and self.side_of) then return self.compute(table.unpack(numbers)) end
+  return self.side_of(numbers_of(self, means, means))(numbers)
 end
 
 --- Calls `visit(cell, text)` for every cell of it.
@@ -101,20 +111,40 @@ end
 operators.__lt = no_comparison "p.less(%s, %s)"
 operators.__le = no_comparison "p.at_most(%s, %s)"
 
+-- A term that is one of its parts, which `choose(...)` gives.
+local function chosen_of(name, sign, parts, choose)
+  local made = made_of_list(name, sign, parts, choose)
+  function made.side_of(numbers)
+    local chosen = choose(table.unpack(numbers))
+    for i, number in ipairs(numbers) do
+      if number == chosen then return function(others) return others[i] end end
+    end
+    return function(others) return choose(table.unpack(others)) end
+  end
+  return made
+end
+
 --- The least of several terms.
 ---@param parts longhaul.term[]
 ---@return longhaul.term
-function term.least(parts) return made_of_list("least", "min", parts, math.min) end
+function term.least(parts) return chosen_of("least", "min", parts, math.min) end
 
 --- The greatest of several terms.
 ---@param parts longhaul.term[]
 ---@return longhaul.term
-function term.greatest(parts) return made_of_list("greatest", "max", parts, math.max) end
+function term.greatest(parts) return chosen_of("greatest", "max", parts, math.max) end
 
 --- Its absolute value.
 ---@param part longhaul.term
 ---@return longhaul.term
-function term.abs(part) return made_of(("|%s|"):format(text_of(part)), { part }, 1, math.abs) end
+function term.abs(part)
+  local made = made_of(("|%s|"):format(text_of(part)), { part }, 1, math.abs)
+  function made.side_of(numbers)
+    local sign = numbers[1] < 0 and -1 or 1
+    return function(others) return sign * others[1] end
+  end
+  return made
+end
 
 local function check_digits(digits, least)
   if not (type(digits) == "number" and math.tointeger(digits) and digits >= least and digits < 100) then
@@ -195,9 +225,9 @@ end
 -- Whether a pair of numbers is a win.
 function term.is_win(a, b, ties) return a < b or (ties and a == b) end
 
--- The number of a side, a term or a number, under `value(cell)`; nil where a cell has none.
-function term.at(side, value)
-  if term.is(side) then return side:at(value) end
+-- The number of a side, a term or a number, as Term:at.
+function term.at(side, value, means)
+  if term.is(side) then return side:at(value, means) end
   return side
 end
 

@@ -39,6 +39,29 @@ t.test("what is divided by 0 decides nothing", function()
   t.check(statistics.jackknife { 1, 0 / 0, 2 } ~= 0, "a NaN is no error of 0")
 end)
 
+t.test("what has a corner is as open as what it is made of", function()
+  -- without the first seed 1, else -1: of all three a third
+  local scattered, zero = cell(-3, 1, 1), cell(0, 0, 0)
+  local far = predicate.abs(scattered - zero)
+  for _, claim in ipairs {
+    predicate.at_most(far, 0.5), predicate.equal(scattered, zero),
+    predicate.at_most(predicate.greatest { scattered, zero } - predicate.least { scattered, zero }, 0.5),
+    predicate.at_most(predicate.rounded(far, 1), 0.5),
+  } do
+    local verdict, p_value, judgement = judge(claim)
+    t.equal(verdict, "undecided")
+    t.check(p_value > 0.4, "a margin of an eighth of its error")
+    t.near(judgement.closest.error, 4 / 3, 1e-12)
+  end
+  -- the least as the means have it, not as the seeds that are left
+  local least = predicate.least { cell(0, 3, 3), cell(3, 3, 0.1) }
+  local _, _, judgement = judge(predicate.less(least, 3))
+  t.near(judgement.closest.error, 1, 1e-12)
+  t.equal(judge(predicate.at_most(predicate.abs(cell(-0.1, 0.1, 0.05)), 5)), "holds")
+  t.equal(judge(predicate.less(1, predicate.abs(cell(-5, -5.1, -4.9)))), "holds")
+  t.equal(judge(predicate.equal(cell(5, 5.1, 4.9), zero)), "fails")
+end)
+
 t.test("a rounded side is as open as what is rounded", function()
   local scattered = cell(1.2, 2.2, 1.9)
   t.equal(judge(predicate.equal(predicate.rounded(scattered, 0), 2)), "undecided")
