@@ -199,10 +199,11 @@ function known.costs_by_length(path, lengths)
   for i, fit in ipairs(matching(path .. "/exponents.csv", { measure = "time", over = "length" })) do
     lines[i] = { quote.markdown(fit.row) }
     add_lengths(lines[i], path, fit.row, lengths, "step_time_ms", "%.1f", 1)
-    table.insert(lines[i], ("%.2f ±%.2f"):format(fit.exponent, fit.standard_error))
+    -- to the digits of the file: of fewer 0.985, which may be 0.9854, would be rounded once more
+    table.insert(lines[i], ("%.3f ±%.3f"):format(fit.exponent, fit.standard_error))
     table.insert(lines[i], from_text(fit))
     add_lengths(lines[i], path, fit.row, lengths, "peak_memory_bytes", "%.1f", 2 ^ -20)
-    table.insert(lines[i], ("%.2f"):format(fit_of(path, fit.row, "memory").exponent))
+    table.insert(lines[i], ("%.3f"):format(fit_of(path, fit.row, "memory").exponent))
   end
   return markdown(head, lines)
 end
