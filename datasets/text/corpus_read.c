@@ -66,10 +66,11 @@ static lh_status refuse_path(const char *path) {
 
 static lh_status refuse(const char *name) {
     if (strchr(name, '/') != NULL) return refuse_path(name);
-    char *rest = lh_format("`longhaul data fetch %s` downloads it if `longhaul data list` has it; of "
-                           "your own text `longhaul data import FOLDER --name %s` makes it, and a "
-                           "path has a slash in it, ./%s",
-                           name, name, name);
+    char *rest =
+        lh_format("`longhaul data fetch %s` downloads it if `longhaul data list` has it; of "
+                  "your own text `longhaul data import FOLDER --name %s` makes it, and a "
+                  "path has a slash in it, ./%s",
+                  name, name, name);
     if (rest == NULL) return LH_EMEMORY;
     const lh_status status = lh_data_refuse("data", name, lh_corpus_generators, rest);
     free(rest);

@@ -6,6 +6,7 @@ local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
 local lh = require "longhaul"
 local others = require "longhaul.run.others"
+local script = require "longhaul.script"
 local step_match = require "longhaul.run.step_match"
 
 local text = lh.tasks.language_model { lh.data.text { "books", documents = 4, document_bytes = 4096 },
@@ -71,7 +72,8 @@ t.test("where no size meets a budget the message says which budget one does", fu
 end)
 
 t.test("a budget that is said in place of one is met by the models before, too", function()
-  local bases = { lh.models.slide { layers = 1, width = 8, heads = 2, window = 8 }, lh.models.lstm { layers = 1, width = 8 } }
+  local bases = { lh.models.slide { layers = 1, width = 8, heads = 2, window = 8 },
+    lh.models.lstm { layers = 1, width = 8 } }
   local function all_matched(budget)
     for _, base in ipairs(bases) do lh.match { base, task = text, parameters = budget } end
   end
@@ -85,6 +87,28 @@ t.test("a budget that is said in place of one is met by the models before, too",
     end
   end
   t.check(misses > 0, "no budget was missed")
+end)
+
+t.test("models of a script that was read before say nothing of what is met here", function()
+  local path = os.tmpname()
+  local _ <close> = setmetatable({}, { __close = function() os.remove(path) end })
+  local slide = "lh.models.slide { layers = 1, width = 8, heads = 2, window = 8 }"
+  local lstm = "lh.models.lstm { layers = 1, width = 8 }"
+  local function refusal_of(models, budget)
+    core.write_file(path, ([[
+      local lh = require "longhaul"
+      local task = lh.tasks.language_model { lh.data.text { "books", documents = 4, document_bytes = 4096 },
+        segment = 64, batch = 2 }
+      for _, model in ipairs { %s } do lh.match { model, task = task, parameters = %d } end]]):format(models, budget))
+    local _, refusal = pcall(script.value, path, { scale = "smoke" })
+    return tostring(refusal)
+  end
+  local budget = 1500
+  while budget < 4500 and not refusal_of(slide .. ", " .. lstm, budget):find "which the model before" do
+    budget = budget + 100
+  end
+  t.check(budget < 4500, "no budget was missed")
+  t.check(refusal_of(lstm, budget):find "say parameters = %d+$", "a model of another script is named")
 end)
 
 t.test("the model that has the budget already stays as it is", function()

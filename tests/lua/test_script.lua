@@ -247,7 +247,8 @@ local mistakes = {
   { "bench:row { 'a', dataset = 'b\\tc', model = model, task = task, train = train }", "row: field 'dataset' holds a" },
   { "bench:row { lh.grid { { 'a', 'b\\r' } }(), model = model, task = task, train = train }", "row: a factor holds a" },
   { "bench:row { 'a', model = model, train = train, task = lh.tasks.language_model { "
-    .. "lh.data.text { './a\\nb' }, segment = 64 } }", "row: the name of its data (field 'dataset' gives another) holds" },
+    .. "lh.data.text { './a\\nb' }, segment = 64 } }",
+    "row: the name of its data (field 'dataset' gives another) holds" },
   { "bench:row { 'a', dataset = '', model = model, task = task, train = train }", "row: field 'dataset' is empty" },
   { "bench:row { lh.grid { { 'a', '' } }(), model = model, task = task, train = train }", "row: a factor is empty" },
   { "bench:row { lh.grid { { '', 1 } }(), model = model, task = task, train = train }", "a factor's name is empty" },

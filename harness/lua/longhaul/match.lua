@@ -18,6 +18,9 @@ local tolerance_of_time = 0.1
 -- The models that met a budget, { model =, count = }, by its name and number: what is compared with them.
 local met = {}
 
+--- Forgets the models of another script.
+function match.forget() met = {} end
+
 --- What a budget can be of, and what core.describe calls it.
 match.budgets = { parameters = "total", flops_per_token = "flops_per_token" }
 

@@ -3,6 +3,7 @@
 local core = require "longhaul.core"
 local experiment = require "longhaul.experiment"
 local loader = require "longhaul.loader"
+local match = require "longhaul.match"
 local overrides = require "longhaul.overrides"
 local place = require "longhaul.report.place"
 local sandbox = require "longhaul.sandbox"
@@ -47,6 +48,7 @@ end
 function script.value(path, settings)
   scale.set(settings.scale)
   step_match.device = settings.device or "cpu"
+  match.forget()
   overrides.set(settings.set, settings.only)
   fixed_random()
   sandbox.bound_examples(settings.sandbox)
