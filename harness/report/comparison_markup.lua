@@ -26,7 +26,7 @@ end
 local function quality_text(column, cell)
   if not cell.value then return cell.status end
   local text = metrics.text(column.metric, cell.value)
-  if cell.spread then text = ("%s ±%s"):format(text, metrics.text(column.metric, cell.spread)) end
+  if cell.spread then text = ("%s ±%s"):format(text, metrics.spread(column.metric, cell.spread)) end
   text = text .. lacking_text(column, cell)
   return best.text(cell, text)
 end

@@ -79,7 +79,7 @@ end
 function paired.text(name, differences)
   local mean, err = statistics.mean_error(differences)
   local text = metrics.difference(name, mean)
-  return err and text .. " ± " .. metrics.text(name, err) or text
+  return err and text .. " ± " .. metrics.spread(name, err) or text
 end
 
 return paired

@@ -403,9 +403,9 @@ function tables.texts(column, cell)
   local measured = metrics.text(column.metric, cell.measured)
   if cell.selected and cell.spread then
     measured = ("%s (%s ±%s)"):format(measured, metrics.text(column.metric, cell.mean),
-      metrics.text(column.metric, cell.spread))
+      metrics.spread(column.metric, cell.spread))
   elseif cell.spread then
-    measured = measured .. " ±" .. metrics.text(column.metric, cell.spread)
+    measured = measured .. " ±" .. metrics.spread(column.metric, cell.spread)
   end
   if cell.measured == nil and cell.status ~= "missing" then measured = cell.status end
   if cell.busy then measured = measured .. "~" end
@@ -416,7 +416,7 @@ function tables.texts(column, cell)
   measured = best.text(cell, measured)
   local printed = metrics.text(column.metric, cell.published)
   if cell.published_spread then
-    printed = ("%s ±%s"):format(printed, metrics.text(column.metric, cell.published_spread))
+    printed = ("%s ±%s"):format(printed, metrics.spread(column.metric, cell.published_spread))
   end
   return printed, measured,
     metrics.difference(column.metric, cell.deviation)

@@ -302,12 +302,20 @@ function metrics.fill_from(record, from, values)
   end
 end
 
---- A value as a reader wants it; "" for nil.
-function metrics.text(name, value)
+--- A spread as a reader wants it beside its value, with the same decimals; "" for nil.
+function metrics.spread(name, value)
   if value == nil or value ~= value then return "" end
   local line = line_of(name)
   if line.format then return line.format(value) end
   return ("%." .. (line.digits or 3) .. "f"):format(value)
+end
+
+--- A value as a reader wants it; "" for nil. One that its decimals would make 0 has its first digit: a step of 0.00
+--- times another's would take no time, and all small errors would be alike.
+function metrics.text(name, value)
+  local text = metrics.spread(name, value)
+  if tonumber(text) ~= 0 or value == 0 then return text end
+  return ("%.1g"):format(value)
 end
 
 --- A difference with its sign.
