@@ -110,7 +110,7 @@ local function averages(made)
   return false
 end
 
--- How many seeds the measured values are of, in words, and the most.
+-- How many seeds the measured values are of, in words, the most, and whether some are of fewer.
 local function seeds_of(made)
   local labels, fewest, most = {}, {}, 0
   each_cell(made, function(cell, row)
@@ -119,20 +119,23 @@ local function seeds_of(made)
     fewest[row.label] = math.min(fewest[row.label] or cell.seeds, cell.seeds)
     most = math.max(most, cell.seeds)
   end)
-  return summary.of_seeds(labels, fewest), most
+  local uneven = false
+  for _, count in pairs(fewest) do uneven = uneven or count < most end
+  return summary.of_seeds(labels, fewest), most, uneven
 end
 
--- Which value of a column is marked, and what else is.
-local function marks_of(is_mean, tested)
+-- Which value of a column is marked, and what else is; where rows are `uneven`, a better mean of fewer seeds is not.
+local function marks_of(is_mean, tested, uneven)
   if not is_mean then return "the best measured value of a column is marked *" end
-  if not tested then return "the best mean, ties not told apart, of a column is marked *" end
-  return ("the best mean of a column is marked *, and ≈ what is %s"):format(best.meaning)
+  local never = uneven and " (never one of fewer seeds)" or ""
+  if not tested then return "the best mean, ties not told apart, of a column is marked *" .. never end
+  return ("the best mean of a column is marked *%s, and ≈ what is %s"):format(never, best.meaning)
 end
 
 --- What a reader must know beside the numbers of a table: one sentence each.
 function notes.of(made)
   local list, odd, selected, unselected, tested = {}, {}, false, false, false
-  local seeds_text, seeds = seeds_of(made)
+  local seeds_text, seeds, uneven = seeds_of(made)
   each_cell(made, function(cell)
     selected, unselected = selected or cell.selected, unselected or cell.unselected
     tested = tested or cell.tie ~= nil
@@ -140,7 +143,7 @@ function notes.of(made)
   end)
   local is_mean = seeds > 1 and not selected
   list[1] = ("Scale %s, %s%s; %s."):format(made.scale, seeds_text, is_mean and ", mean ± standard deviation" or "",
-    marks_of(is_mean, tested))
+    marks_of(is_mean, tested, uneven))
   list[#list + 1] = averages(made) and "A cost is the mean over the data sets." or nil
   list[#list + 1] = made.source
   list[#list + 1] = made.tuned

@@ -98,7 +98,7 @@ t.test("where rows have different numbers of seeds, tables, charts and the page 
   local found = results.of(bench, settings)
   local made = tables.build(bench, bench.tables[1], found)
   t.contains(tables.notes(made)[1], "Scale small, " .. said .. ", mean ± standard deviation; "
-    .. "the best mean of a column is marked *, and ≈ what is not told from it by paired t tests over seeds")
+    .. "the best mean of a column is marked * (never one of fewer seeds), and ≈ what is not told from it by paired t")
   local read = tables.read(table_files.write(made, folder .. "/uneven")[1])
   t.equal(tables.notes(read)[1], tables.notes(made)[1])
   t.contains(chart.values(bench, settings, found, true)[1].source, "scale small · " .. said .. " · ")

@@ -136,10 +136,12 @@ end
 
 -- What runs.csv has lost looks in tables and charts as if it had never been run.
 local function tell_lost(experiment, settings)
-  local stored = store.under(settings, experiment.runs)
-  if #stored:begun() == 0 then return end -- no data are opened
-  local note = lost.note(outlook.identified(plan.of(experiment, settings)), stored)
-  if note then io.stderr:write("note: ", note, "\n") end
+  for _, each in ipairs(plan.all(experiment)) do
+    local stored = store.under(settings, each.runs)
+    local begun = #stored:begun() > 0 -- else no data are opened
+    local note = begun and lost.note(outlook.identified(plan.of(each, settings)), stored)
+    if note then io.stderr:write("note: ", note, "\n") end
+  end
 end
 
 local function tables(values, path)
