@@ -4,6 +4,7 @@
 local begun = require "longhaul.run.begun"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local factors = require "longhaul.run.factors"
 local fold = require "longhaul.run.fold"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
@@ -395,10 +396,18 @@ end
 -- The metric that a column of groups is of.
 local function metric_of(name) return name:match "^(.+)_deviation$" or name:match "^(.+)_sum$" or name end
 
+-- 0.1 of a factor that the file has with all its digits, 0.10000000000000001; ids may look like numbers.
+local function short(text, name)
+  local number = not store.is_text_column(name) and tonumber(text)
+  local rounded = math.type(number) == "float" and factors.text(number)
+  return rounded and tonumber(rounded) == number and rounded or text
+end
+
 -- A number as a reader wants it where the column is a metric; with a ~ one of a busy machine.
 local function readable(text, name, run)
   local metric = metric_of(name)
-  local number = metrics.is_known(metric) and tonumber(text)
+  if not metrics.is_known(metric) then return quote.line(short(text, name)) end
+  local number = tonumber(text)
   local shown = quote.line(number and metrics.text(metric, number) or text)
   return number and shown .. step_times.busy_mark(run, name) or shown
 end

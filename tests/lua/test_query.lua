@@ -108,6 +108,14 @@ t.test("what a run and its row are called is text, even if it is digits", functi
   os.execute("rm -r '" .. place .. "'")
 end)
 
+t.test("a factor reads as it was written, all its digits are for files", function()
+  local list = { { share = "0.10000000000000001", run_id = "1234567890123e45", seed = "3" } }
+  local columns = { "share", "run_id", "seed" }
+  t.contains(query.format("text", list, columns), "\n0.1    1234567890123e45  3\n")
+  t.contains(query.format("markdown", list, columns), "| 0.1 | 1234567890123e45 | 3 |")
+  t.contains(query.format("csv", list, columns), "0.10000000000000001,1234567890123e45,3")
+end)
+
 t.test("a factor is a number in JSON where JSON has it", function()
   local cells = { "1e3", "1e999", "1.e5", "0x10", "007", "-0.5E-2", "" }
   local list = {}
