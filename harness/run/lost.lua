@@ -1,7 +1,10 @@
 -- Runs that have come to their end, and whose rows runs.csv has lost since: cut off at a line's end, or with an old
 -- copy put in its place, the file itself does not show it.
 local core = require "longhaul.core"
+local outlook = require "longhaul.run.outlook"
+local plan = require "longhaul.run.plan"
 local quote = require "longhaul.run.quote"
+local store = require "longhaul.run.store"
 
 local lost = {}
 
@@ -27,6 +30,17 @@ function lost.note(runs, results)
   return ("%s has lost the row%s of %s%s, trained to the end: put a copy of the file there, or the same `longhaul run` "
     .. "trains again"):format(results.file, count > 1 and "s" or "", name,
     count > 1 and (" and %d more"):format(count - 1) or "")
+end
+
+--- Notes what an experiment and those that are run before it have lost, which looks in tables and charts as if it had
+--- never been run.
+function lost.tell(experiment, settings)
+  for _, each in ipairs(plan.all(experiment)) do
+    local stored = store.under(settings, each.runs)
+    local begun = #stored:begun() > 0 -- else no data are opened
+    local note = begun and lost.note(outlook.identified(plan.of(each, settings)), stored)
+    if note then io.stderr:write("note: ", note, "\n") end
+  end
 end
 
 return lost

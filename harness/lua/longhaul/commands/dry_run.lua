@@ -82,9 +82,9 @@ local function show_plan(experiment, settings, all)
   end
   table.move(ahead, 1, #ahead, #all.ahead + 1, all.ahead)
   local stored = store.under(settings, experiment.runs)
+  all.amiss[#all.amiss + 1] = lost.note(ahead, stored)
   local names = renamed.notes(ahead, experiment, stored)
-  table.move(names, 1, #names, #all.renamed + 1, all.renamed)
-  all.lost[#all.lost + 1] = lost.note(ahead, stored)
+  table.move(names, 1, #names, #all.amiss + 1, all.amiss)
 end
 
 local by_words = { runs = "runs that were trained here", probe = "a few steps tried here",
@@ -110,11 +110,8 @@ local function show_total(all, settings, machine)
   if all.load > 0 then
     print(("others used %.1f processors while rows were tried: on the idle machine it is less"):format(all.load))
   end
-  local rebuilt = plugins.sentence(all.records)
-  if rebuilt then fold.print("note: " .. rebuilt) end
-  local crowded = jobs.note(machine, settings.jobs)
-  if crowded then fold.print("note: " .. crowded) end
-  for _, texts in ipairs { rates.notes(all.ahead), all.renamed, all.lost, all.stand_ins } do
+  for _, texts in ipairs { { plugins.sentence(all.records) }, { jobs.note(machine, settings.jobs) },
+    rates.notes(all.ahead), all.amiss, all.stand_ins } do
     for _, text in ipairs(texts) do fold.print("note: " .. text) end
   end
   for _, texts in ipairs { plan.refusals(all.refused_runs), all.refusals } do
@@ -132,7 +129,7 @@ end
 
 local function dry_run(values, rest)
   local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refused_runs = {}, refusals = {}, refused = {}, by = {},
-    load = 0, unknown = 0, records = {}, ahead = {}, renamed = {}, lost = {}, stand_ins = {} }
+    load = 0, unknown = 0, records = {}, ahead = {}, amiss = {}, stand_ins = {} }
   local last
   asked.each_script(values, rest, function(path)
     local experiment, settings = asked.script(values, path)

@@ -8,7 +8,6 @@ local fold = require "longhaul.run.fold"
 local gnuplot = require "longhaul.report.gnuplot"
 local identity = require "longhaul.run.identity"
 local lost = require "longhaul.run.lost"
-local outlook = require "longhaul.run.outlook"
 local plan = require "longhaul.run.plan"
 local progress = require "longhaul.run.progress"
 local quote = require "longhaul.run.quote"
@@ -134,20 +133,10 @@ end
 
 -- ---- what was run ----
 
--- What runs.csv has lost looks in tables and charts as if it had never been run.
-local function tell_lost(experiment, settings)
-  for _, each in ipairs(plan.all(experiment)) do
-    local stored = store.under(settings, each.runs)
-    local begun = #stored:begun() > 0 -- else no data are opened
-    local note = begun and lost.note(outlook.identified(plan.of(each, settings)), stored)
-    if note then io.stderr:write("note: ", note, "\n") end
-  end
-end
-
 local function tables(values, path)
   local experiment, settings = asked.script(values, path)
   local measured = results.of(experiment, settings):selected(settings.only)
-  tell_lost(experiment, settings)
+  lost.tell(experiment, settings)
   report.print_paths("Files", report.tables(experiment, settings, measured))
   if settings.only then return command.ok end
   report.print_paths("Exponents", report.fits(experiment, settings, measured))
@@ -181,7 +170,7 @@ end
 local function plot(values, path)
   local experiment, settings = asked.script(values, path)
   local measured = results.of(experiment, settings):selected(settings.only)
-  tell_lost(experiment, settings)
+  lost.tell(experiment, settings)
   local paths, excuses, failed = report.charts(experiment, settings, measured, values.format)
   report.print_paths("Charts", paths)
   for _, excuse in ipairs(excuses) do io.stderr:write(excuse, "\n") end
