@@ -1,5 +1,5 @@
 -- The comparison on time series: every forecaster and every token model behind its adapter, with the
--- same number of parameters, beside one linear map and the last season, without which no table of
+-- same number of parameters, beside two linear maps and the last season, without which no table of
 -- forecasts is honest.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
