@@ -451,10 +451,10 @@ end
 --- Curves hold names and numbers, nothing that CSV would quote.
 function Store:last_point(id)
   if not core.exists(self:curve(id)) then return nil end
-  local is_read, text = pcall(core.read_file, self:curve(id))
+  local is_read, curve = pcall(core.read_file, self:curve(id))
   if not is_read then return nil end -- its run fails when it writes there, and says why; others go on
   local lines = {}
-  for line in text:gmatch "([^\n]*)\n" do
+  for line in curve:gmatch "([^\n]*)\n" do
     lines[math.min(#lines + 1, 2)] = line
   end
   if #lines < 2 then return nil end
