@@ -49,10 +49,14 @@ struct lh_lua_examples {
 static const lh_lua_limits limits_of_trusted = {
     .millions = 2000, .bytes = (size_t)4 << 30, .rule = "a call of a file of examples may take"};
 
-static lh_lua_limits limits_of_files = limits_of_trusted;
+static lh_lua_limits given_limits; /* none while it has no rule */
 
 void lh_lua_examples_bound(const lh_lua_limits *limits) {
-    limits_of_files = limits != NULL ? *limits : limits_of_trusted;
+    given_limits = limits != NULL ? *limits : (lh_lua_limits){0};
+}
+
+static lh_lua_limits limits_of_files(void) {
+    return given_limits.rule != NULL ? given_limits : limits_of_trusted;
 }
 
 /* ---- what a file sees ---- */
@@ -388,8 +392,8 @@ lh_status lh_lua_examples_create(const char *file, const char *parameters, bool 
     lh_lua_examples *examples = lh_allocate_zeroed(1, sizeof *examples);
     if (examples == NULL) return LH_EMEMORY;
     examples->vectors = vectors;
-    examples->limits = limits_of_files;
-    examples->left = limits_of_files.bytes;
+    examples->limits = limits_of_files();
+    examples->left = examples->limits.bytes;
     const lh_status status = open_file(examples, file, parameters);
     if (status != LH_OK) {
         lh_lua_examples_destroy(examples);

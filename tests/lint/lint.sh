@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# All style checks, offline: format, includes, requires, sizes, comments, words, reference results, Lua syntax, shell scripts.
+# All style checks, offline: format, includes, requires, sizes, comments, words, reference results, Lua syntax,
+# shell scripts, C as clang reads it.
 # Prints one line per offence and "lint: clean" when there is none.
 set -u
 bad=0
@@ -32,6 +33,10 @@ c_format() {
 shell_scripts() {
     find scripts tests .ci -type f \( -name '*.sh' -o -name 'commit-msg' -o -path '.ci/run' \) -print0 |
         xargs -0 -r shellcheck -x -e SC2317
+}
+
+second_compiler() {
+    MAKEFLAGS="" make CC=clang syntax
 }
 
 # All but the meta files, which scripts/annotate.lua writes.
@@ -71,5 +76,6 @@ run "$luacheck" lua_lint
 run "$(first_of git)" commit_messages
 run "$clang_format" c_format
 run "$(first_of shellcheck)" shell_scripts
+run "$(first_of clang)" second_compiler
 if [ $bad -eq 0 ]; then echo "lint: clean"; fi
 exit $bad
