@@ -60,11 +60,15 @@ say = @printf '  %-5s %s\n' '$(1)' '$(2)'
 
 # ---- Every combination of settings has its own folder, so that switching never mixes ------------
 compiler_folder := $(O)$(if $(filter-out gcc,$(CC)),/$(notdir $(firstword $(CC))))
-variant := $(strip $(filter double,$(REAL)) $(filter sim,$(CUDA)) $(subst $(comma),+,$(SANITIZE)) \
-    $(if $(COVERAGE),coverage) $(if $(WERROR),werror))
-B := $(compiler_folder)$(if $(variant),/$(subst $(space),-,$(variant)))
+variant = $(strip $(filter double,$(REAL)) $(1) $(subst $(comma),+,$(SANITIZE)) $(if $(COVERAGE),coverage) \
+    $(if $(WERROR),werror))
+folder_of = $(compiler_folder)$(if $(variant),/$(subst $(space),-,$(variant)))
+# B has the objects; D the programs, and the few objects that ask which devices there are. So the simulator
+# shares all others with the build without it, except under the thread sanitizer, which then sees CUDA sources alone.
+D := $(call folder_of,$(filter sim,$(CUDA)))
+B := $(if $(filter thread,$(SANITIZE)),$(D),$(call folder_of))
 config := $(compiler_folder)/config.mk
-program := $(B)/longhaul
+program := $(D)/longhaul
 
 # A file of the quoted lines $(2), touched only when they change: what depends on it follows settings.
 remember = $(shell mkdir -p $(dir $(1)); printf '%s\n' $(2) | cmp -s - $(1) || printf '%s\n' $(2) >$(1))
@@ -129,10 +133,11 @@ instrument := $(if $(SANITIZE),$(if $(races),,-fsanitize=$(SANITIZE) -fno-saniti
 optimize := $(if $(SANITIZE)$(COVERAGE),-O1,$(OPTIMIZE))
 
 cppflags := -I. -D_POSIX_C_SOURCE=200809L $(if $(filter double,$(REAL)),-DLH_REAL_DOUBLE) \
-    $(if $(filter avx2,$(CPU_ISAS)),-DLH_HAVE_AVX2) $(if $(filter avx512,$(CPU_ISAS)),-DLH_HAVE_AVX512) \
     $(if $(filter yes,$(SENTENCEPIECE_FOUND)),-DLH_HAVE_SENTENCEPIECE) \
     $(if $(filter yes,$(PCRE2_FOUND)),-DLH_HAVE_PCRE2) \
-    $(if $(filter sim,$(cuda)),-DLH_CUDASIM) $(if $(races),-DLH_CUDASIM_RACES) $(LIB_CPPFLAGS) $(CPPFLAGS)
+    $(LIB_CPPFLAGS) $(CPPFLAGS)
+device_cppflags := $(if $(filter avx2,$(CPU_ISAS)),-DLH_HAVE_AVX2) $(if $(filter avx512,$(CPU_ISAS)),-DLH_HAVE_AVX512) \
+    $(if $(cuda),-DLH_HAVE_CUDA) $(if $(filter sim,$(cuda)),-DLH_CUDASIM) $(if $(races),-DLH_CUDASIM_RACES)
 both := -g $(optimize) $(maths) $(OPENMP_FLAGS) $(instrument) -MMD -MP
 cflags := -std=c11 $(both) $(warnings) $(warnings_c) $(if $(WERROR),-include tests/lint/banned.h) $(CFLAGS)
 cxxflags := -std=c++17 $(both) $(warnings) $(CXXFLAGS)
@@ -146,7 +151,7 @@ link = $(linker) $(both) $(race_flags) -rdynamic $(LIB_LDFLAGS) $(LDFLAGS) -o $@
 compile = $(CC) $(cppflags) $(cflags)
 ifneq ($(needs_build),)
 $(call remember,$(B)/flags,'$(compile)' '$(CXX) $(cxxflags)' '$(LIB_LDLIBS) $(LDFLAGS)')
-$(call remember,$(B)/cuda.flags,'$(cuda)' '$(if $(filter 1,$(cuda)),$(NVCC_PATH) $(nvccflags))')
+$(call remember,$(D)/device.flags,'$(device_cppflags)' '$(if $(filter 1,$(cuda)),$(NVCC_PATH) $(nvccflags))')
 version := $(shell scripts/version.sh)
 build_flags := $(strip $(optimize) $(maths) $(OPENMP_FLAGS) $(instrument) $(if $(filter double,$(REAL)),-DLH_REAL_DOUBLE) \
     $(CFLAGS) $(if $(filter 1,$(cuda)),nvcc -O3 $(CUDA_ARCHITECTURES:%=sm_%)))
@@ -169,11 +174,13 @@ sources_cxx := $(if $(filter yes,$(SENTENCEPIECE_FOUND)),$(wildcard datasets/tok
 # that shows only its table; kernels/backends.c chooses at start-up.
 sources_isa := $(wildcard kernels/cpu/*.c)
 isa_objects := $(foreach isa,$(CPU_ISAS),$(sources_isa:%.c=$(B)/%.$(isa).o))
-kernel_objects := $(patsubst %.c,$(B)/%.o,$(filter kernels/%,$(sources))) \
-    $(CPU_ISAS:%=$(B)/kernels/cpu.%.o) \
-    $(cuda_sources:%.cu=$(B)/%.o) $(simulator_sources:%.cc=$(B)/%.o)
-objects := $(sort $(sources:%.c=$(B)/%.o) $(sources_cxx:%.cc=$(B)/%.o) $(kernel_objects))
-library := $(B)/liblonghaul.a
+# These alone ask which devices there are, beside CUDA sources and the simulator.
+of_devices := kernels/backends.c tests/harness/ops/test_loss.c tests/kernels/call.c tests/kernels/data.c
+objects_of = $(patsubst %.c,$(D)/%.o,$(filter $(of_devices),$(1))) $(patsubst %.c,$(B)/%.o,$(filter-out $(of_devices),$(1)))
+kernel_objects := $(call objects_of,$(filter kernels/%,$(sources))) $(CPU_ISAS:%=$(B)/kernels/cpu.%.o) \
+    $(cuda_sources:%.cu=$(D)/%.o) $(simulator_sources:%.cc=$(D)/%.o)
+objects := $(sort $(call objects_of,$(sources)) $(sources_cxx:%.cc=$(B)/%.o) $(kernel_objects))
+library := $(D)/liblonghaul.a
 
 # The Lua half of the library travels inside the program.
 lua_sources := $(wildcard harness/lua/longhaul/*.lua harness/lua/longhaul/*/*.lua \
@@ -189,32 +196,35 @@ cuda: ## Compile the CUDA kernels too, warnings as errors, and check their machi
 # cuobjdump comes with a whole toolkit, and not with every nvcc; a new table is left beside the objects.
 cuobjdump = $(or $(CUOBJDUMP),$(wildcard $(cuda_home)/bin/cuobjdump),$(shell command -v cuobjdump))
 read_machine_code = lua5.4 scripts/machine-code.lua $(cuobjdump) sm_90 $(nvcc_release) kernels/cuda/machine_code.csv \
-    kernels/cuda/dynamic_shared.csv $^ >$(B)/machine_code.csv
+    kernels/cuda/dynamic_shared.csv $^ >$(D)/machine_code.csv
 left_unread = echo "machine code is not checked, as asked"
 no_cuobjdump = echo "machine code was not checked: no cuobjdump in $(cuda_home)/bin or in the path (CUOBJDUMP=file, or no)" >&2; exit 1
 nvcc_release = $(shell $(NVCC_PATH) --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
-machine-code: $(cuda_sources:%.cu=$(B)/%.o)
+machine-code: $(cuda_sources:%.cu=$(D)/%.o)
 	$(Q)$(if $(filter no,$(CUOBJDUMP)),$(left_unread),$(if $(cuobjdump),$(read_machine_code),$(no_cuobjdump)))
 
-$(B)/%.o: %.c $(B)/flags
-	@mkdir -p $(@D)
-	$(call say,CC,$<)
-	$(Q)$(compile) -c $< -o $@
+define object_rules
+$(1)/%.o: %.c $(B)/flags
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$<)
+	$$(Q)$$(compile) -c $$< -o $$@
 
-$(B)/%.o: %.cc $(B)/flags
-	@mkdir -p $(@D)
-	$(call say,CXX,$<)
-	$(Q)$(CXX) $(cppflags) $(cxxflags) -c $< -o $@
+$(1)/%.o: %.cc $(B)/flags
+	@mkdir -p $$(@D)
+	$$(call say,CXX,$$<)
+	$$(Q)$$(CXX) $$(cppflags) $$(cxxflags) -c $$< -o $$@
+endef
+$(foreach folder,$(sort $(B) $(D)),$(eval $(call object_rules,$(folder))))
 
-$(B)/%.o: %.cu $(B)/flags $(B)/cuda.flags
+$(D)/%.o: %.cu $(B)/flags $(D)/device.flags
 	@mkdir -p $(@D)
 	$(call say,$(if $(filter sim,$(cuda)),SIM,NVCC),$<)
-	$(Q)$(if $(filter sim,$(cuda)),$(CXX) $(cppflags) -Itests/cudasim/include $(cxxflags) $(race_flags) -x c++,$(NVCC_PATH) $(nvccflags)) \
+	$(Q)$(if $(filter sim,$(cuda)),$(CXX) $(cppflags) $(device_cppflags) -Itests/cudasim/include $(cxxflags) $(race_flags) -x c++,$(NVCC_PATH) $(nvccflags)) \
 	    -c $< -o $@
 
-# The one file that knows which backends there are.
-$(B)/kernels/backends.o: $(B)/cuda.flags
-$(B)/kernels/backends.o: cppflags += $(if $(cuda),-DLH_HAVE_CUDA)
+device_objects := $(of_devices:%.c=$(D)/%.o) $(simulator_sources:%.cc=$(D)/%.o)
+$(device_objects): $(D)/device.flags
+$(device_objects): cppflags += $(device_cppflags)
 
 # What the contract says of each kernel, as a module.
 kernels_module := $(B)/harness/lua/kernels.lua
@@ -283,15 +293,14 @@ $(eval $(call reference_rule,naive))
 reference_sources := $(wildcard tests/kernels/reference/*.c)
 reference_objects := $(foreach type,precise naive,$(reference_sources:%.c=$(B)/%.$(type).o))
 # tests are compiled for short builds
-$(B)/tests/%.o: cflags += $(if $(filter -O3,$(optimize)),-O2)
+$(B)/tests/%.o $(D)/tests/%.o: cflags += $(if $(filter -O3,$(optimize)),-O2)
 scripts = $(call tests_named,$(1)_*.lua) $(call tests_named,$(1)_*.sh)
 
-programs_of = $(patsubst %.c,$(B)/%,$(1))
-objects_of = $(patsubst %.c,$(B)/%.o,$(1))
-conformance := $(if $(conformance_sources),$(B)/tests/kernels/conformance)
-matrix_rate := $(B)/tests/gpu/matrix_rate
-race := $(if $(races),$(B)/tests/cudasim/race)
-simulator_tests := $(if $(filter sim,$(cuda)),$(patsubst %.cu,$(B)/%,$(wildcard tests/cudasim/test_*.cu)))
+programs_of = $(patsubst %.c,$(D)/%,$(1))
+conformance := $(if $(conformance_sources),$(D)/tests/kernels/conformance)
+matrix_rate := $(D)/tests/gpu/matrix_rate
+race := $(if $(races),$(D)/tests/cudasim/race)
+simulator_tests := $(if $(filter sim,$(cuda)),$(patsubst %.cu,$(D)/%,$(wildcard tests/cudasim/test_*.cu)))
 # The instruction sets differ in nothing but flags of the compiler: what one reads out of bounds they
 # all do, and the sanitizers take the last, which is the widest.
 isas_to_test := $(filter $(CPU_ISAS_HERE),$(CPU_ISAS))
@@ -312,12 +321,12 @@ $(conformance): $(call objects_of,$(conformance_sources)) $(reference_objects) $
     $(filter-out %/plugin.o,$(filter $(B)/harness/engine/% $(B)/harness/ops/%,$(objects)))
 endif
 $(simulator_tests): %: %.o $(B)/harness/engine/error.o $(kernel_objects)
-$(race): %: %.o $(simulator_sources:%.cc=$(B)/%.o)
+$(race): %: %.o $(simulator_sources:%.cc=$(D)/%.o)
 # A fuzz program brings its own main with clang; elsewhere replay.c feeds it the corpus once.
 fuzz_main := $(if $(filter yes,$(FUZZER_FOUND)),,$(B)/tests/fuzz/replay.o)
 $(fuzzers): LDFLAGS += $(if $(fuzz_main),,-fsanitize=fuzzer)
-$(fuzzers): %: %.o $(B)/tests/fuzz/scratch.o $(fuzz_main) $(library)
-$(matrix_rate): $(B)/tests/gpu/matrix_rate.o
+$(fuzzers): $(D)/%: $(B)/%.o $(B)/tests/fuzz/scratch.o $(fuzz_main) $(library)
+$(matrix_rate): $(D)/tests/gpu/matrix_rate.o
 $(call programs_of,$(single_sources)) $(conformance) $(simulator_tests) $(race) $(matrix_rate) $(fuzzers):
 	$(call say,LINK,$@)
 	$(Q)$(link)
@@ -340,7 +349,7 @@ gradients.list: $(call programs_of,$(gradient_sources)) $(conformance)
 	$(call write_list,$(call programs_of,$(gradient_sources)) \
 	    $(if $(conformance),'$(conformance) --mode grad'))
 # Of the programs of the other list those that ask every device there is.
-of_every_device := $(addprefix $(B)/tests/harness/ops/test_,loss shared)
+of_every_device := $(addprefix $(D)/tests/harness/ops/test_,loss shared)
 # The CUDA sources on the simulator (CUDA=sim), kernel by kernel.
 kernels = $(or $(shell $(conformance) --list),$(error $(conformance) lists no kernel))
 sim.list: $(conformance) $(simulator_tests) $(of_every_device) $(program)
@@ -351,28 +360,30 @@ sim.list: $(conformance) $(simulator_tests) $(of_every_device) $(program)
 # cores, whose copies come while others work; its backward pass alone takes longer than all of it.
 races_in_long := attention_forward lsh_attention_forward lsh_attention_backward
 races.list: $(conformance) $(race)
-	$(call write_list,$(if $(shell command -v setarch),'tests/cudasim/races.sh $(B) planted' \
-	    $(races_in_long:%='tests/cudasim/races.sh $(B) %')))
+	$(call write_list,$(if $(shell command -v setarch),'tests/cudasim/races.sh $(D) planted' \
+	    $(races_in_long:%='tests/cudasim/races.sh $(D) %')))
 LISTS ?= tests
 run-tests: $(addsuffix .list,$(filter-out gradients sim races,$(LISTS)))
 	$(Q)LONGHAUL_BIN=$(program) LH_TEST_PLUGINS=$(B)/tests/plugins $(if $(SANITIZE),LH_TEST_CPU=1200) \
 	    tests/run.sh $(LISTS:%=$(O)/%.list)
 
 again = $(Q)+$(MAKE) $(1)
+# Gradients are those of the formulas, whatever instructions compute them: one set will do.
+in_double = WERROR=1 REAL=double CPU_ISAS=$(lastword $(isas_to_test))
 
 .PHONY: test test-long test-double test-sanitize test-faults run-faults test-threads run-threads test-races run-races test-soak run-soak mutants fuzz run-fuzz conformance run-conformance syntax lint
 test: ## The whole suite: gradient checks in double and the CUDA sources on the simulator included
-	$(call again,WERROR=1 REAL=double gradients.list)
+	$(call again,$(in_double) gradients.list)
 	$(call again,WERROR=1 CUDA=sim sim.list)
 	$(call again,WERROR=1 LISTS="tests gradients sim" run-tests)
 
 test-long: ## The tests that take minutes too; of the CUDA sources on the simulator races alone
-	$(call again,WERROR=1 REAL=double gradients.list)
+	$(call again,$(in_double) gradients.list)
 	$(call again,CUDA=sim SANITIZE=thread races.list)
 	$(call again,WERROR=1 LISTS="tests gradients long races" run-tests)
 
 test-double: ## Gradient checks of kernels, ops and models, in double
-	$(call again,WERROR=1 REAL=double gradients.list)
+	$(call again,$(in_double) gradients.list)
 	$(call again,WERROR=1 LISTS=gradients run-tests)
 
 test-sanitize: ## The suite under the address, undefined-behaviour and leak sanitizers
@@ -386,22 +397,22 @@ run-faults: $(program)
 # Each in a copy of the tree under $(O)/mutants; what was caught there is not run again.
 mutants: ## Seed small mistakes and see that tests notice; ONLY=pattern, JOBS=2, FRESH=1
 	$(call again,WERROR=1 tests.list)
-	$(call again,WERROR=1 REAL=double gradients.list)
+	$(call again,$(in_double) gradients.list)
 	$(call again,WERROR=1 CUDA=sim sim.list)
 	$(Q)tests/mutants/run.sh $(O)/mutants
 
 test-threads: ## Every kernel and some training under the thread sanitizer; needs clang and libomp-dev
 	$(call again,CC=clang SANITIZE=thread run-threads)
-races := $(B)/tests/threads/race
-$(races): $(races).o
+thread_race := $(D)/tests/threads/race
+$(thread_race): $(thread_race).o
 	$(Q)$(link)
-run-threads: $(program) $(conformance) $(races)
-	$(Q)tests/threads/threads.sh $(B)
+run-threads: $(program) $(conformance) $(thread_race)
+	$(Q)tests/threads/threads.sh $(D)
 
 test-races: ## The CUDA sources on the simulator under the thread sanitizer, KERNEL or all; needs setarch
 	$(call again,CUDA=sim SANITIZE=thread run-races)
 run-races: $(conformance) $(race)
-	$(Q)tests/cudasim/races.sh $(B) $(KERNEL)
+	$(Q)tests/cudasim/races.sh $(D) $(KERNEL)
 
 test-soak: ## Disturb a sweep in every way for SOAK_SECONDS; SOAK_SEED=, SOAK_ROUND= replay
 	$(call again,WERROR=1 run-soak)
