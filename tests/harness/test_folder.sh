@@ -32,6 +32,8 @@ echo "not a script" >"$folder/notes.txt"
 of() { "$longhaul" "$@" --scale smoke --results "$scratch/results"; }
 
 succeeds "the runs of all scripts are summed" "2 runs, 0 done" of dry-run "$folder"
+succeeds "each has its own sum" "b.lua: 1 runs, 0 done" of dry-run "$folder"
+quietly 1 "which a script alone need not" sh -c "'$longhaul' dry-run '$folder/b.lua' --scale smoke 2>&1 | grep 'of these'"
 succeeds "a script is named before its runs" "a.lua (1 of 2)" of dry-run "$folder/"
 quietly 1 "what scripts include is none" sh -c "'$longhaul' list '$folder' --scale smoke 2>&1 | grep shared"
 succeeds "those with rows that are asked for" "1 runs, 0 done" of dry-run "$folder" --only narrow

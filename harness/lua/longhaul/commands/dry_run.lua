@@ -106,6 +106,9 @@ local function show_total(all, settings, machine)
     settings.no_timing and "left out" or "included", all.unknown > 0 and "least" or "most",
     mebibytes(all.bytes), mebibytes(machine.memory_bytes), all.unknown > 0
     and (" (that of %d runs is known by their parameters alone)"):format(all.unknown) or ""))
+  if #all.scripts > 1 then
+    for _, text in ipairs(all.scripts) do fold.print(text) end
+  end
   if #known > 0 then print("known: " .. table.concat(known, ", ")) end
   if all.load > 0 then
     print(("others used %.1f processors while rows were tried: on the idle machine it is less"):format(all.load))
@@ -120,21 +123,24 @@ local function show_total(all, settings, machine)
 end
 
 -- What its charts and its rows need first, the rounds of trials one after the other, then itself.
-local function show_plans(experiment, settings, all)
+local function show_plans(path, experiment, settings, all)
   local gentle = setmetatable({ no_timing = true }, { __index = settings })
+  local runs, over, seconds = all.runs, all.over, all.seconds
   for _, each in ipairs(plan.all(experiment)) do
     show_plan(each, each == experiment and settings or gentle, all)
   end
+  table.insert(all.scripts, ("of these %s: %d runs, %d done; %s ahead"):format(
+    path, all.runs - runs, all.over - over, duration(all.seconds - seconds)))
 end
 
 local function dry_run(values, rest)
   local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refused_runs = {}, refusals = {}, refused = {}, by = {},
-    load = 0, unknown = 0, records = {}, ahead = {}, amiss = {}, stand_ins = {} }
+    load = 0, unknown = 0, records = {}, ahead = {}, amiss = {}, stand_ins = {}, scripts = {} }
   local last
   asked.each_script(values, rest, function(path)
     local experiment, settings = asked.script(values, path)
     settings.jobs = asked.jobs(values)
-    show_plans(experiment, settings, all)
+    show_plans(path, experiment, settings, all)
     last = settings
   end)
   show_total(all, last, core.machine())
@@ -149,6 +155,6 @@ return {
     description = "Each run with its sizes, the time and memory that are expected of it, and whether it is done, "
       .. "begun or to be tuned; the sum; every row that would be refused. Nothing of the plan is run or written: "
       .. "what no run here has told is measured by a few steps in memory, once, and kept in the cache folder. In place "
-      .. "of a script a folder stands for all scripts in it.",
+      .. "of a script a folder stands for all scripts in it, each with its own sum.",
   },
 }
