@@ -103,6 +103,8 @@ int main(int count, char **words) {
     occupy_standard_streams();
     /* a file that may grow no more is an error with its name, as on a full disk, and no death */
     (void)signal(SIGXFSZ, SIG_IGN);
+    /* who started this program may ignore it, and then no child's exit code is ever told */
+    (void)signal(SIGCHLD, SIG_DFL);
     settle_libraries(words);
     settle_numbers();
     if (lh_ranks_open() != LH_OK) {

@@ -39,7 +39,7 @@ static void become_worker(char *const *words, char *const *environment, int outp
     if (getppid() == parent && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
         dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0)
         (void)execve("/proc/self/exe", words, environment);
-    _exit(127);
+    _exit(LH_PROCESS_LOST);
 }
 
 static lh_status failure(const char *what) {
@@ -109,6 +109,7 @@ int lh_process_reap(lh_process *process) {
     } while (ended < 0 && errno == EINTR);
     if (process->output >= 0) (void)close(process->output);
     *process = (lh_process){.output = -1};
+    if (ended < 0) return LH_PROCESS_LOST;
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 

@@ -28,6 +28,10 @@ bool lh_process_read(lh_process *process, char *text, size_t capacity, size_t *b
 /* Asks it to end with a checkpoint (SIGTERM). */
 void lh_process_stop(const lh_process *process);
 
+/* The exit code of a process that could not become this program, or whose own the system does not
+ * tell: it has failed. */
+enum { LH_PROCESS_LOST = 127 };
+
 /* Waits for its end and gives its exit code, or minus the signal that ended it. */
 int lh_process_reap(lh_process *process);
 

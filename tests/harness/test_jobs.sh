@@ -72,6 +72,8 @@ sed 's/window = 32 }/window = 32, heads = 3 }/' "$scratch/sweep.lua" >"$scratch/
 fails 1 "a row that fails is named, with its line" "[2/7] long generate:books seed 1  failed: $scratch/bad.lua:8: row \"long\"" \
     run bad bad --no-timing --jobs 3
 fails 1 "and counted" "2 runs failed" run bad bad --no-timing --jobs 2
+fails 1 "also where exit codes were thrown away before" "2 runs failed" env --ignore-signal=CHLD \
+    "$LONGHAUL_BIN" run "$scratch/bad.lua" --scale smoke --results "$scratch/bad" --no-timing --jobs 2
 
 # ---- signals ----
 

@@ -1,6 +1,8 @@
 /* Workers: this very program is started again and lists its tests. */
 #include "harness/run/process.h"
 
+#include <signal.h>
+
 #include "harness/run/ranks.h"
 #include "tests/test.h"
 
@@ -48,6 +50,16 @@ TEST(a_worker_ends_when_it_is_asked_to) {
     REQUIRE_OK(lh_process_start(words, &process));
     lh_process_kill(&process);
     CHECK_EQ_INT(process.id, 0);
+}
+
+/* Where SIGCHLD is ignored, the system throws exit codes away. */
+TEST(a_worker_whose_exit_code_is_lost_has_failed) {
+    char *const words[] = {name, list, NULL};
+    lh_process process;
+    void (*const before)(int) = signal(SIGCHLD, SIG_IGN);
+    REQUIRE_OK(lh_process_start(words, &process));
+    CHECK_EQ_INT(lh_process_reap(&process), LH_PROCESS_LOST);
+    (void)signal(SIGCHLD, before);
 }
 
 TEST(a_process_that_no_launcher_started_is_alone) {
