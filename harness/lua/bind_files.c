@@ -280,25 +280,49 @@ static int lock_close(lua_State *lua) {
     return 0;
 }
 
+/* Locks an open file; *has is false where F_SETLK found that another process has the lock. */
+static lh_status lock_open(int file, const char *path, int command, bool *has) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    *has = false;
+    while (fcntl(file, command, &whole) != 0) {
+        if (command == F_SETLK && (errno == EACCES || errno == EAGAIN)) return LH_OK;
+        if (errno != EINTR)
+            return lh_fail(LH_EIO, "%s: cannot be locked: %s", path, strerror(errno));
+    }
+    *has = true;
+    return LH_OK;
+}
+
+/* Who had the lock may have removed the file before it let go: that file's lock is nobody's, as
+ * others lock the next one. */
+static bool was_removed(int file) {
+    struct stat about;
+    return fstat(file, &about) == 0 && about.st_nlink == 0;
+}
+
+/* Opens the file, which is made where there is none, and locks it. */
+static lh_status lock_path(const char *path, int command, int *file, bool *has) {
+    do {
+        if (*file >= 0) (void)close(*file);
+        *file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+        if (*file < 0) return lh_fail(LH_EIO, "%s: cannot be opened: %s", path, strerror(errno));
+        LH_TRY(lock_open(*file, path, command, has));
+    } while (*has && was_removed(*file));
+    return LH_OK;
+}
+
 /* lock(path, only_if_free) -> to be closed: holds an exclusive lock on the file until then, waiting
  * for it first; nil when it must not wait and another process has it. */
 static int lock(lua_State *lua) {
     const char *path = luaL_checkstring(lua, 1);
     const int command = lua_toboolean(lua, 2) ? F_SETLK : F_SETLKW;
+    bool has = false;
     int *file = lua_newuserdatauv(lua, sizeof *file, 0);
     *file = -1;
     lh_lua_push_type(lua, lock_type, NULL, lock_close);
     lua_setmetatable(lua, -2);
-    *file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-    if (*file < 0)
-        lh_lua_check(lua, lh_fail(LH_EIO, "%s: cannot be opened: %s", path, strerror(errno)));
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    while (fcntl(*file, command, &whole) != 0) {
-        if (command == F_SETLK && (errno == EACCES || errno == EAGAIN)) return 0;
-        if (errno != EINTR)
-            lh_lua_check(lua, lh_fail(LH_EIO, "%s: cannot be locked: %s", path, strerror(errno)));
-    }
-    return 1;
+    lh_lua_check(lua, lock_path(path, command, file, &has));
+    return has ? 1 : 0;
 }
 
 /* is_locked(path) -> whether another process holds the lock; nothing is made, locked or awaited. */

@@ -424,6 +424,43 @@ t.test("a lock is given back when its scope ends", function()
   t.check(again, "not locked again")
 end)
 
+-- Whether a process waits for a lock on the file of this number.
+local function is_awaited(number)
+  local locks = io.open "/proc/locks"
+  local found = locks and locks:read "a":find(("-> POSIX [^\n]*:%s "):format(number))
+  if locks then locks:close() end
+  return found
+end
+
+t.test("a lock on a file that its holder removes is nobody's", function()
+  local path, script = folder .. "/removed", folder .. "/waits.lua"
+  core.write_file(script, ([[
+    local core = require "longhaul.core"
+    local lock <close> = core.lock(%q)
+    print "has it"
+    io.stdout:flush()
+    core.sleep(60)]]):format(path))
+  local other
+  do
+    local lock <close> = core.lock(path)
+    local number = core.file_identity(path):match "%d+$"
+    other = core.start_process { "lua", script }
+    for _ = 1, 1000 do
+      if is_awaited(number) then break end
+      core.sleep(0.01)
+    end
+    core.remove_file(path)
+  end
+  local said
+  repeat
+    core.await({ other }, 10)
+    said = other:read()
+  until said ~= ""
+  t.equal(said, "has it\n")
+  t.check(not core.lock(path, true), "two processes have one lock")
+  other:close()
+end)
+
 t.test("a hash is the same for the same text only", function()
   t.equal(core.hash "a", core.hash "a")
   t.check(core.hash "a" ~= core.hash "b", "two texts, one hash")
