@@ -89,8 +89,10 @@ static int read_csv(lua_State *lua) {
 
 /* ---- large files, read a column at a time ---- */
 
+/* At the program's end the collector may close a file before rows of it are asked for last. */
 static lh_csv_column column_of(lua_State *lua, source *s, int64_t column) {
     if (s->index.data != NULL) return lh_csv_index_column(&s->index, column);
+    if (s->made == NULL) (void)luaL_error(lua, "the rows' file is closed");
     lh_csv_coder *made = &s->made[column];
     if (made->known == 0) {
         const lh_status status = lh_csv_coder_fill(made, &s->table, column);

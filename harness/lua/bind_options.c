@@ -166,8 +166,15 @@ static int close_options(lua_State *lua) {
     return 0;
 }
 
-const lh_lua_options *lh_lua_options_at(lua_State *lua, int index, const char *kind) {
+/* At the program's end the collector may close options before they are asked for last. */
+static const lh_lua_options *options_at(lua_State *lua, int index) {
     const lh_lua_options *o = luaL_checkudata(lua, index, options_type);
+    if (o->values == NULL) (void)luaL_argerror(lua, index, "the options are closed");
+    return o;
+}
+
+const lh_lua_options *lh_lua_options_at(lua_State *lua, int index, const char *kind) {
+    const lh_lua_options *o = options_at(lua, index);
     const char *found = o->model != NULL ? "model" : o->task != NULL ? "task" : "train";
     if (strcmp(found, kind) != 0)
         (void)luaL_error(lua, "options of a %s, where those of a %s are wanted", found, kind);
@@ -190,7 +197,7 @@ static int push_text(lua_State *lua, lh_status status, char *text) {
 /* options:text() -> canonical text of all. */
 static int all_text(lua_State *lua) {
     char *text = NULL;
-    const lh_lua_options *o = luaL_checkudata(lua, 1, options_type);
+    const lh_lua_options *o = options_at(lua, 1);
     const lh_status status = lh_options_spell(o->values, &text);
     return push_text(lua, status, text);
 }
@@ -199,7 +206,7 @@ static int all_text(lua_State *lua) {
  * identity of a run is made of. */
 static int said_text(lua_State *lua) {
     char *text = NULL;
-    const lh_lua_options *o = luaL_checkudata(lua, 1, options_type);
+    const lh_lua_options *o = options_at(lua, 1);
     const char *const *later = o->model != NULL  ? o->model->later_options
                                : o->task != NULL ? o->task->later_options
                                                  : lh_train_later_options;
@@ -236,7 +243,7 @@ static void push_value(lua_State *lua, const lh_option *row, const lh_value *val
 
 /* options:value(name) -> number, boolean, text or array of integers; nil when there is none. */
 static int one_value(lua_State *lua) {
-    const lh_lua_options *o = luaL_checkudata(lua, 1, options_type);
+    const lh_lua_options *o = options_at(lua, 1);
     const int index = lh_options_find(o->values, luaL_checkstring(lua, 2));
     if (index < 0) {
         lua_pushnil(lua);
@@ -249,7 +256,7 @@ static int one_value(lua_State *lua) {
 /* options:spelled(name) -> the value as text, "1,0,2"; nil when there is none. */
 static int one_text(lua_State *lua) {
     char *text = NULL;
-    const lh_lua_options *o = luaL_checkudata(lua, 1, options_type);
+    const lh_lua_options *o = options_at(lua, 1);
     const int index = lh_options_find(o->values, luaL_checkstring(lua, 2));
     if (index < 0) {
         lua_pushnil(lua);

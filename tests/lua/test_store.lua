@@ -424,6 +424,19 @@ t.test("a lock is given back when its scope ends", function()
   t.check(again, "not locked again")
 end)
 
+-- At the program's end the collector closes them in an order of its own, while finalizers of a script still run.
+t.test("what the collector has closed says so", function()
+  require "longhaul"
+  core.write_file(folder .. "/closed.csv", "a\n1\n")
+  local rows, options = core.csv_rows(folder .. "/closed.csv", tostring), core.options("train", "train", {})
+  local source = getmetatable(rows[1]).source
+  for _, closed in ipairs { source, options } do getmetatable(closed).__gc(closed) end
+  t.fails(function() return rows[1].a end, "the rows' file is closed")
+  t.fails(function() return core.csv_texts(rows, "a") end, "the rows' file is closed")
+  t.fails(function() return options:text() end, "the options are closed")
+  t.fails(function() core.check_train(options) end, "the options are closed")
+end)
+
 -- Whether a process waits for a lock on the file of this number.
 local function is_awaited(number)
   local locks = io.open "/proc/locks"
