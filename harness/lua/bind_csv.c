@@ -1,10 +1,10 @@
 /* CSV files as arrays, large ones a field at a time; fields to be written, and rows appended. */
 #include <csv.h>
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/engine/file.h"
 #include "harness/lua/bind.h"
 #include "harness/run/csv_append.h"
 #include "harness/run/csv_index.h"
@@ -176,15 +176,24 @@ static bool is_number(const char *text) {
     return digits > 0 && *at == '\0';
 }
 
-/* The line of a file on which a row begins. */
-static int64_t line_of(const lh_csv_table *t, int64_t row) {
-    int64_t line = 1 + row;
-    for (int64_t i = 0; i < row * t->columns; ++i) {
-        const char *text = lh_csv_table_field(t, i / t->columns, i % t->columns);
-        for (text = strchr(text, '\n'); text != NULL; text = strchr(text + 1, '\n'))
-            ++line;
-    }
-    return line;
+/* Fails for a row of a file, by the line on which it begins. */
+static lh_status refuse_row(const char *path, int64_t row, const char *name, const char *text) {
+    void *data = NULL;
+    size_t bytes = 0;
+    LH_TRY(lh_file_read_all(path, &data, &bytes));
+    const int line = lh_csv_line_of(data, bytes, row);
+    free(data);
+    return lh_fail(LH_EFORMAT, "%s:%d: column '%s': '%s' is no number", path, line, name, text);
+}
+
+/* The first row that has a text in a column; how many there are where another process has changed
+ * the file meanwhile. */
+static int64_t row_with(const lh_csv_table *t, int64_t column, const char *text) {
+    int64_t row = 1;
+    while (row < t->rows &&
+           (column >= t->columns || strcmp(lh_csv_table_field(t, row, column), text) != 0))
+        ++row;
+    return row;
 }
 
 /* Fails for the first row that has a text in the column whose name is at the top. */
@@ -193,11 +202,9 @@ static void refuse_text(lua_State *lua, int from, int64_t column, const char *te
     (void)lua_getiuservalue(lua, from, PATH);
     const char *path = lua_tostring(lua, -1);
     const lh_csv_table *t = push_table(lua, path);
-    int64_t row = 1;
-    while (row < t->rows && strcmp(lh_csv_table_field(t, row, column), text) != 0)
-        ++row;
-    lh_lua_check(lua, lh_fail(LH_EFORMAT, "%s:%" PRId64 ": column '%s': '%s' is no number", path,
-                              line_of(t, row), name, text));
+    const int64_t row = row_with(t, column, text);
+    lh_lua_check(lua, row < t->rows ? refuse_row(path, row, name, text)
+                                    : lh_fail(LH_EIO, "%s: changed while it was read", path));
 }
 
 /* A column of numbers with a text that is none would pass for one without this number. */

@@ -171,6 +171,20 @@ static place place_of(const char *text, size_t offset) {
     return p;
 }
 
+int lh_csv_line_of(const char *text, size_t bytes, int64_t row) {
+    bool quoted = false, begun = false;
+    int line = 1;
+    for (size_t i = 0; i < bytes; ++i) {
+        const bool ends = !quoted && (text[i] == '\n' || text[i] == '\r');
+        const bool begins = !begun && !ends && !is_blank(text[i]);
+        begun = (begun || begins) && !ends;
+        if (begins && row-- == 0) return line;
+        quoted ^= text[i] == '"';
+        line += text[i] == '\n';
+    }
+    return line;
+}
+
 /* Where an unfinished row begins; `bytes` where there is none. */
 static size_t unfinished_at(const char *text, size_t bytes) {
     bool quoted = false, begins = true;
@@ -187,7 +201,7 @@ typedef struct reader {
     lh_csv_table *table;
     size_t used;
     int64_t row_fields;
-    int64_t wrong_row; /* the first with another number of fields; 0: none */
+    int64_t wrong_row; /* the first with another number of fields, counted from 0; 0: none */
     int64_t wrong_fields;
     lh_status status;
 } reader;
@@ -208,11 +222,11 @@ static void on_row(int end, void *context) {
     reader *r = context;
     lh_csv_table *t = r->table;
     if (t->rows == 0) t->columns = r->row_fields;
-    t->rows += 1;
     if (r->row_fields != t->columns && r->wrong_row == 0) {
         r->wrong_row = t->rows;
         r->wrong_fields = r->row_fields;
     }
+    t->rows += 1;
     r->row_fields = 0;
 }
 
@@ -252,8 +266,9 @@ static lh_status parse_rows(const char *path, const char *text, size_t bytes, lh
     LH_TRY(parse(path, text, bytes, &r));
     if (t->rows > 0) LH_TRY(check_separator(path, t));
     if (r.wrong_row == 0) return LH_OK;
-    return lh_fail(LH_EFORMAT, "%s:%lld: %lld fields, but the header has %lld", path,
-                   (long long)r.wrong_row, (long long)r.wrong_fields, (long long)t->columns);
+    return lh_fail(LH_EFORMAT, "%s:%d: %lld fields, but the header has %lld", path,
+                   lh_csv_line_of(text, bytes, r.wrong_row), (long long)r.wrong_fields,
+                   (long long)t->columns);
 }
 
 /* Where the last line begins if the file ends within it; else `bytes`. */

@@ -31,6 +31,10 @@ typedef struct lh_csv_table {
  * (but for a last one that has no line end: it was cut). */
 lh_status lh_csv_table_read(const char *path, lh_csv_table *out);
 
+/* The line of a file's text on which a row, counted from 0, begins: empty lines are no rows, and
+ * fields in quotes may have several. */
+int lh_csv_line_of(const char *text, size_t bytes, int64_t row);
+
 /* The text of a field, counted from 0. Lends, until the table is freed. */
 const char *lh_csv_table_field(const lh_csv_table *table, int64_t row, int64_t column);
 void lh_csv_table_free(lh_csv_table *table);

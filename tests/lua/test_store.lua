@@ -99,6 +99,15 @@ t.test("a metric that is no number is an error with its line, when it is read", 
   end
 end)
 
+t.test("empty lines count where a line is named, and a file that has changed meanwhile has none", function()
+  local path = write("lines.csv", "a,b\n\n1,2\n\n3,x\n")
+  local function rows() return core.csv_rows(path, tostring, { b = true }) end
+  t.fails(function() return rows()[1].b end, "lines.csv:5: column 'b': 'x' is no number")
+  local read = rows()
+  write("lines.csv", "a\n1\n2\n")
+  t.fails(function() return read[1].b end, "lines.csv: changed while it was read")
+end)
+
 t.test("every column of numbers is read as such, and none of what the program calls things", function()
   core.make_folder(folder .. "/columns")
   local head = { "run_id", "row", "dataset", "scale", "device", "status", "code_version", "version",

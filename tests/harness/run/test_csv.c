@@ -90,6 +90,8 @@ TEST(what_is_wrong_is_said_with_its_place) {
     } wrong[] = {
         {"a,b\n1,2\n3\n", ":3: 1 fields, but the header has 2"},
         {"a,b\n1,2,3\n", ":2: 3 fields, but the header has 2"},
+        {"a,b\n\n1,2\n \n1,2,3\n", ":5: 3 fields, but the header has 2"},
+        {"a,b\r\n\"1\r\n\n\",2\r\n\"1\n\n\",2,3\r\n", ":5: 3 fields, but the header has 2"},
         {"a,b\n1,\"2\n", ":3:1: a quote is never closed"},
         {"a,b\n1,2\"2\n", ":2:"},
         {"a;b\n1;2\n", "parted by ';'"},
