@@ -243,8 +243,10 @@ static lh_status parse(const char *path, const char *text, size_t bytes, reader 
     const size_t begin = mark_bytes(text, bytes), rest = bytes - begin;
     const size_t read = csv_parse(&parser, text + begin, rest, on_field, on_row, r);
     const bool whole = read == rest && csv_fini(&parser, on_field, on_row, r) == 0;
+    const bool is_short = csv_error(&parser) == CSV_ENOMEM;
     csv_free(&parser);
     if (whole) return r->status;
+    if (is_short) return lh_fail(LH_EMEMORY, "%s: out of memory", path);
     const place stop = place_of(text, begin + read);
     return lh_fail(LH_EFORMAT, "%s:%d:%d: a quote %s", path, stop.line, stop.column,
                    read == rest ? "is never closed" : "stands inside a field");
