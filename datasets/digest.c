@@ -68,8 +68,8 @@ static lh_status read_blocks(FILE *stream, const char *path, XXH3_state_t *state
 static lh_status read_content(const char *path, uint64_t *content) {
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
-    FILE *stream = lh_fault() ? NULL : fopen(path, "rb");
-    if (stream == NULL) return lh_fail(LH_EIO, "%s: cannot be read", path);
+    FILE *stream = lh_file_open(path);
+    if (stream == NULL) return LH_EIO;
     char *block = lh_allocate(BLOCK_BYTES);
     const lh_status status = block != NULL ? read_blocks(stream, path, &state, block) : LH_EMEMORY;
     *content = XXH3_64bits_digest(&state);

@@ -99,7 +99,8 @@ LUA
 fi
 
 mkfifo "$scratch/pipe"
-for words in "forward --model lstm --ids $scratch/pipe --out $scratch/x.npy" "dilation $scratch/pipe" "data import $scratch/pipe.jsonl"; do
+for words in "forward --model lstm --ids $scratch/pipe --out $scratch/x.npy" "dilation $scratch/pipe" "data import $scratch/pipe.jsonl" \
+    "train --model lstm --task-options tokens=words:$scratch/pipe"; do
     if [[ $words == *.jsonl ]]; then mkfifo "$scratch/pipe.jsonl"; fi
     # shellcheck disable=SC2086
     fails 1 "a pipe is not waited for: ${words%% *}" "longhaul: " timeout -s KILL 300 "$LONGHAUL_BIN" $words
