@@ -29,6 +29,7 @@ typedef struct item {
 /* The file that was read last, whole, while pieces of it are asked for one after the other. */
 typedef struct loaded_file {
     char *text; /* NULL: none */
+    size_t bytes;
     uint64_t content;
 } loaded_file;
 
@@ -257,6 +258,10 @@ static void forget_file(lh_corpus *corpus) {
     corpus->loaded = (loaded_file){0};
 }
 
+static lh_status refuse_changed(const item *i) {
+    return lh_fail(LH_EIO, "%s: changed since the corpus was opened", i->path);
+}
+
 /* What was digested is what is read: tokens of another text would be kept under its name. */
 static lh_status load_file(lh_corpus *corpus, const item *i) {
     void *text = NULL;
@@ -266,9 +271,9 @@ static lh_status load_file(lh_corpus *corpus, const item *i) {
     LH_TRY(lh_file_read_all(i->path, &text, &bytes));
     if (lh_digest_content(0, text, bytes) != i->content) {
         free(text);
-        return lh_fail(LH_EIO, "%s: changed since the corpus was opened", i->path);
+        return refuse_changed(i);
     }
-    corpus->loaded = (loaded_file){.text = text, .content = i->content};
+    corpus->loaded = (loaded_file){.text = text, .bytes = bytes, .content = i->content};
     return LH_OK;
 }
 
@@ -279,10 +284,11 @@ static bool file_goes_on(const item_list *list, const item *i) {
 }
 
 /* Reads a file once for all of its pieces in order: each is a copy, but the last takes the block.
- */
+ * Its size was told, and may be that of before it was digested. */
 static lh_status load_text(lh_corpus *corpus, lh_split split, item *i) {
     loaded_file *file = &corpus->loaded;
     LH_TRY(load_file(corpus, i));
+    if (i->begin + i->bytes > file->bytes) return refuse_changed(i);
     i->goes_on = is_inside_word(file->text, i->begin);
     if (!file_goes_on(&corpus->split[split], i)) {
         memmove(file->text, file->text + i->begin, i->bytes);

@@ -73,6 +73,23 @@ static bool open_for_bytes(const lh_corpus_config *limits, lh_corpus **corpus) {
     return true;
 }
 
+/* The size of a file that was written to between two looks, or as a plug-in tells it. */
+TEST(a_file_that_is_shorter_than_was_said_is_refused) {
+    char path[DATA_ROOT_BYTES + 32];
+    lh_corpus *corpus = NULL;
+    lh_document document;
+    REQUIRE(make_root());
+    write_text("short.txt", "a b c", 5);
+    (void)snprintf(path, sizeof path, "%s/short.txt", data_root);
+    REQUIRE(open_for_bytes(NULL, &corpus));
+    REQUIRE_OK(lh_corpus_add_file(corpus, LH_TRAIN, "whole", path, 5));
+    REQUIRE_OK(lh_corpus_add_file(corpus, LH_TRAIN, "short", path, 5000));
+    CHECK_OK(lh_corpus_document(corpus, LH_TRAIN, 0, &document));
+    CHECK_FAILS(lh_corpus_document(corpus, LH_TRAIN, 1, &document), LH_EIO,
+                "short.txt: changed since the corpus was opened");
+    lh_corpus_destroy(corpus);
+}
+
 static double words_of(lh_corpus *corpus, lh_split split) {
     double words = 0;
     for (int64_t i = 0; i < lh_corpus_documents(corpus, split); ++i) {
