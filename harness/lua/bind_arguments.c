@@ -6,7 +6,8 @@
 #include "harness/engine/nearest_name.h"
 #include "harness/lua/bind.h"
 
-enum { MOST_OPTIONS = 32, MOST_ARGUMENTS = 256 };
+/* What getopt_long calls option i is FIRST_OPTION + i, which no letter is. */
+enum { MOST_OPTIONS = 32, MOST_ARGUMENTS = 256, FIRST_OPTION = 256 };
 
 /* What one call of getopt_long works on; everything is owned by the Lua stack. */
 typedef struct arguments {
@@ -27,7 +28,8 @@ static void read_options(lua_State *lua, arguments *a) {
         const bool takes = text[length] == '=';
         lua_pushlstring(lua, text, length);
         a->option[i] = (struct option){.name = lua_tostring(lua, -1),
-                                       .has_arg = takes ? required_argument : no_argument};
+                                       .has_arg = takes ? required_argument : no_argument,
+                                       .val = FIRST_OPTION + i};
         a->repeats[i] = takes && text[length + 1] == '+';
     }
 }
@@ -44,13 +46,23 @@ static void read_words(lua_State *lua, arguments *a) {
     }
 }
 
-/* An option without its value, or none that there is: the nearest one, for "--scael". */
-static int refuse(lua_State *lua, const arguments *a, int found, const char *word) {
-    if (found == ':') {
-        lua_pushnil(lua);
-        lua_pushfstring(lua, "%s needs a value", word);
-        return 2;
-    }
+static int tell(lua_State *lua, const char *format, const char *text) {
+    lua_pushnil(lua);
+    lua_pushfstring(lua, format, text);
+    return 2;
+}
+
+/* The word that getopt_long has refused: the last one, or the one of several letters that it is in.
+ */
+static const char *refused_word(const arguments *a) {
+    const char *last = a->argv[optind > 1 ? optind - 1 : 1];
+    const bool is_letter = optopt != 0 && optopt < FIRST_OPTION;
+    const bool is_in = is_letter && !(last[0] == '-' && strlen(last) == 2);
+    return is_in ? a->argv[optind] : last;
+}
+
+/* None that there is: the nearest one, for "--scael". */
+static int refuse(lua_State *lua, const arguments *a, const char *word) {
     const char *names[MOST_OPTIONS + 1] = {NULL};
     luaL_checkstack(lua, a->option_count + 4, "too many options");
     for (int i = 0; i < a->option_count; ++i)
@@ -113,11 +125,13 @@ static int parse(lua_State *lua) {
     const int values = lua_gettop(lua);
     opterr = 0;
     optind = 0;
-    int index = 0, found = 0;
-    while ((found = getopt_long(a.argc, a.argv, ":", a.option, &index)) != -1) {
-        if (found != 0) return refuse(lua, &a, found, a.argv[optind > 1 ? optind - 1 : 1]);
-        const char *word = last_word(&a, index);
-        if (!is_whole(word, a.option[index].name)) return refuse(lua, &a, '?', word);
+    int found = 0;
+    while ((found = getopt_long(a.argc, a.argv, ":", a.option, NULL)) != -1) {
+        const int index = (found < FIRST_OPTION ? optopt : found) - FIRST_OPTION;
+        const char *word = found < FIRST_OPTION ? refused_word(&a) : last_word(&a, index);
+        if (index < 0 || !is_whole(word, a.option[index].name)) return refuse(lua, &a, word);
+        if (found == ':') return tell(lua, "%s needs a value", word);
+        if (found == '?') return tell(lua, "--%s takes no value", a.option[index].name);
         keep(lua, &a, index, values);
     }
     lua_newtable(lua);

@@ -13,6 +13,9 @@ fails 2 "an option with a new name" "longhaul run: --task is called --run now" "
 fails 2 "with its value in the word" "longhaul run: --source is called --plan now" "$longhaul" run x.lua --source=x
 fails 2 "of another command" "longhaul forward: --tokens is called --ids now" "$longhaul" forward --tokens x
 fails 2 "an option without its value" "--scale needs a value" "$longhaul" run x.lua --scale
+fails 2 "nor the beginning of one" "unknown option: --scal (did you mean '--scale'?)" "$longhaul" run x.lua --scal
+fails 2 "a value of an option that takes none" "longhaul run: --force takes no value" "$longhaul" run x.lua --force=1
+fails 2 "letters behind an option" "unknown option: -xy;" "$longhaul" run x.lua --force -xy
 fails 2 "an option that list has no use for" "unknown option: --force" "$longhaul" list x.lua --force
 fails 2 "a word too many" "'xl' is one word too many" "$longhaul" describe brt xl
 fails 2 "no size" "--vocabulary takes a positive integer, not '-5'" "$longhaul" describe brt --vocabulary -5
