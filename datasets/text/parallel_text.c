@@ -78,12 +78,16 @@ static lh_status add_pair(split_pairs *pairs, const line added[SIDES]) {
     return LH_OK;
 }
 
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
 /* The line at `begin`, without its end and the blanks before it; *next is where the next begins. */
 static line read_line(const lh_text *from, size_t begin, size_t *next) {
     const char *end = memchr(from->data + begin, '\n', from->bytes - begin);
     size_t stop = end != NULL ? (size_t)(end - from->data) : from->bytes;
     *next = end != NULL ? stop + 1 : stop;
-    while (stop > begin && strchr(" \t\r", from->data[stop - 1]) != NULL)
+    while (stop > begin && is_blank(from->data[stop - 1]))
         stop -= 1;
     return (line){.begin = begin, .bytes = stop - begin};
 }

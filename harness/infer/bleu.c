@@ -156,9 +156,9 @@ static lh_status apply_step(lh_bleu *bleu, int i) {
 }
 
 /* Words separated by single blanks, in *out. */
-static lh_status split_words(lh_bleu *bleu, const char *sentence_text, lh_text *out) {
+static lh_status split_words(lh_bleu *bleu, const char *text, size_t bytes, lh_text *out) {
     bleu->now.bytes = 0;
-    LH_TRY(lh_text_add_string(&bleu->now, sentence_text));
+    LH_TRY(lh_text_add(&bleu->now, text, bytes));
     for (int i = 0; i < bleu->steps; ++i)
         LH_TRY(apply_step(bleu, i));
     out->bytes = 0;
@@ -222,9 +222,10 @@ static void count_matches(lh_bleu *bleu, int64_t n) {
     }
 }
 
-lh_status lh_bleu_add(lh_bleu *bleu, const char *hypothesis, const char *reference) {
-    LH_TRY(split_words(bleu, hypothesis, &bleu->seen[0]));
-    LH_TRY(split_words(bleu, reference, &bleu->seen[1]));
+lh_status lh_bleu_add(lh_bleu *bleu, const char *hypothesis, size_t hypothesis_bytes,
+                      const char *reference, size_t reference_bytes) {
+    LH_TRY(split_words(bleu, hypothesis, hypothesis_bytes, &bleu->seen[0]));
+    LH_TRY(split_words(bleu, reference, reference_bytes, &bleu->seen[1]));
     LH_TRY(number_words(bleu, 0, &bleu->hypothesis));
     LH_TRY(number_words(bleu, 1, &bleu->reference));
     bleu->counts.hypothesis_words += bleu->hypothesis.count;
@@ -251,10 +252,13 @@ void lh_bleu_destroy(lh_bleu *bleu) {
     (void)bleu;
 }
 
-lh_status lh_bleu_add(lh_bleu *bleu, const char *hypothesis, const char *reference) {
+lh_status lh_bleu_add(lh_bleu *bleu, const char *hypothesis, size_t hypothesis_bytes,
+                      const char *reference, size_t reference_bytes) {
     (void)bleu;
     (void)hypothesis;
+    (void)hypothesis_bytes;
     (void)reference;
+    (void)reference_bytes;
     return LH_EINTERNAL;
 }
 

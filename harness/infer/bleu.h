@@ -30,8 +30,10 @@ typedef struct lh_bleu lh_bleu;
 lh_status lh_bleu_create(lh_bleu_words words, bool lowercase, lh_bleu **out);
 void lh_bleu_destroy(lh_bleu *bleu);
 
-/* Adds a sentence and its reference. Fails: LH_EFORMAT for text that is not UTF-8. */
-lh_status lh_bleu_add(lh_bleu *bleu, const char *hypothesis, const char *reference);
+/* Adds a sentence and its reference, which may hold NUL bytes. Fails: LH_EFORMAT for text that is
+ * not UTF-8. */
+lh_status lh_bleu_add(lh_bleu *bleu, const char *hypothesis, size_t hypothesis_bytes,
+                      const char *reference, size_t reference_bytes);
 
 const lh_bleu_counts *lh_bleu_get(const lh_bleu *bleu);
 

@@ -233,18 +233,15 @@ static void repair(char *text, size_t bytes) {
 
 static lh_status add_sentence(const translation *task, const lh_pair *pair,
                               const lh_beam_result *result, lh_bleu *const *bleu) {
-    char *text = NULL, *reference = lh_allocate((size_t)pair->text_bytes + 1);
+    char *text = NULL;
     size_t bytes = 0;
-    if (reference == NULL) return LH_EMEMORY;
-    memcpy(reference, pair->text, (size_t)pair->text_bytes);
-    reference[pair->text_bytes] = '\0';
-    lh_status status = lh_tokenizer_decode(lh_parallel_tokenizer(task->parallel), result->tokens,
-                                           result->count, &text, &bytes);
-    if (status == LH_OK) repair(text, bytes);
+    LH_TRY(lh_tokenizer_decode(lh_parallel_tokenizer(task->parallel), result->tokens, result->count,
+                               &text, &bytes));
+    lh_status status = LH_OK;
+    repair(text, bytes);
     for (int i = 0; i < SCORES && status == LH_OK; ++i)
-        status = lh_bleu_add(bleu[i], text, reference);
+        status = lh_bleu_add(bleu[i], text, bytes, pair->text, (size_t)pair->text_bytes);
     free(text);
-    free(reference);
     return status;
 }
 

@@ -107,6 +107,15 @@ TEST(lines_are_paired_and_end) {
     lh_parallel_destroy(parallel);
 }
 
+TEST(a_nul_byte_is_no_blank) {
+    lh_parallel *parallel = NULL;
+    REQUIRE(write_texts());
+    write_text("wmt/test.de", "eins\0 \nzwei\n\ndrei\n", 18);
+    REQUIRE_OK(open_parallel("name=wmt tokens=bytes", &parallel));
+    CHECK_EQ_INT(lh_parallel_pair(parallel, LH_TEST, 0).text_bytes, 5);
+    lh_parallel_destroy(parallel);
+}
+
 TEST(the_digest_is_of_the_text) {
     lh_parallel *parallel = NULL;
     uint64_t digest[4];

@@ -21,7 +21,7 @@ static bool add_corpus(lh_bleu *bleu, const char *corpus) {
         *hypothesis++ = *reference++ = '\0';
         reference[strcspn(reference, "\n")] = '\0';
         if (strcmp(line, corpus) != 0) continue;
-        CHECK_OK(lh_bleu_add(bleu, hypothesis, reference));
+        CHECK_OK(lh_bleu_add(bleu, hypothesis, strlen(hypothesis), reference, strlen(reference)));
         added += 1;
     }
     (void)fclose(file);
@@ -85,15 +85,31 @@ TEST(counts_and_scores_are_those_of_sacrebleu) {
     CHECK_EQ_INT(rows, 36);
 }
 
+/* A model of bytes may write one. */
+TEST(a_nul_byte_ends_no_sentence) {
+#ifndef LH_HAVE_PCRE2
+    SKIP("built without pcre2");
+#endif
+    static const char said[] = "a b\0c d e", wanted[] = "a b\0c d e f";
+    lh_bleu *bleu = NULL;
+    REQUIRE_OK(lh_bleu_create(LH_BLEU_13A, false, &bleu));
+    REQUIRE_OK(lh_bleu_add(bleu, said, sizeof said - 1, wanted, sizeof wanted - 1));
+    const lh_bleu_counts *counts = lh_bleu_get(bleu);
+    CHECK(counts->hypothesis_words == 4 && counts->reference_words == 5);
+    CHECK_EQ_INT(counts->correct[0], 4);
+    lh_bleu_destroy(bleu);
+}
+
 TEST(text_that_is_not_utf8_is_refused) {
 #ifndef LH_HAVE_PCRE2
     SKIP("built without pcre2");
 #endif
     lh_bleu *bleu = NULL;
     REQUIRE_OK(lh_bleu_create(LH_BLEU_13A, true, &bleu));
-    CHECK_FAILS(lh_bleu_add(bleu, "good",
+    CHECK_FAILS(lh_bleu_add(bleu, "good", 4,
                             "b\xe4"
-                            "d"),
+                            "d",
+                            3),
                 LH_EFORMAT, "not UTF-8");
     CHECK_NEAR(lh_bleu_score(lh_bleu_get(bleu), LH_BLEU_EXP), 0, 0);
     lh_bleu_destroy(bleu);
