@@ -46,7 +46,8 @@ static int push_root(lua_State *lua) {
 static int parse_json(lua_State *lua) {
     size_t bytes = 0;
     const char *text = luaL_checklstring(lua, 1, &bytes), *end = NULL;
-    cJSON *root = lh_fault() ? NULL : cJSON_ParseWithLengthOpts(text, bytes, &end, false);
+    /* with the NUL behind Lua's text, before which nothing else may stand */
+    cJSON *root = lh_fault() ? NULL : cJSON_ParseWithLengthOpts(text, bytes + 1, &end, true);
     if (root == NULL)
         lh_lua_check(lua, lh_fail(LH_EFORMAT, "no JSON at byte %lld",
                                   end != NULL ? (long long)(end - text) + 1 : 0LL));
