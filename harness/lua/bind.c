@@ -27,6 +27,33 @@ void lh_lua_settle(lua_State *lua, int status) {
     if (status != LUA_OK) (void)lua_error(lua);
 }
 
+typedef struct told {
+    lh_lua_values *values;
+    const void *from;
+} told;
+
+static int call_told(lua_State *lua) {
+    const told *t = lua_touserdata(lua, 2);
+    lua_settop(lua, 1);
+    lua_call(lua, t->values(lua, t->from), 1);
+    return 1;
+}
+
+int lh_lua_tell(lua_State *lua, int function, lh_lua_values *values, const void *from) {
+    told t = {values, from};
+    lua_pushvalue(lua, function);
+    lua_pushcfunction(lua, call_told);
+    lua_insert(lua, -2);
+    lua_pushlightuserdata(lua, &t);
+    return lua_pcall(lua, 2, 1, 0);
+}
+
+void lh_lua_tell_next(lh_lua_hearer *hearer, lh_lua_values *values, const void *from) {
+    if (hearer->status != LUA_OK) return;
+    hearer->status = lh_lua_tell(hearer->lua, hearer->function, values, from);
+    if (hearer->status == LUA_OK) lua_pop(hearer->lua, 1);
+}
+
 typedef struct bytes_of {
     const char *text;
     size_t bytes;

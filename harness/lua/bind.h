@@ -28,6 +28,21 @@ void lh_lua_check(lua_State *lua, lh_status status);
 int lh_lua_guard(lua_State *lua, lua_CFunction push, const void *from);
 void lh_lua_settle(lua_State *lua, int status);
 
+/* Pushes what a function is told, and gives how many values it is. */
+typedef int lh_lua_values(lua_State *lua, const void *from);
+
+/* Calls the function at an index of the stack with these values; leaves its one result on the
+ * stack, or the error that anything of this raised: for what C hears while it holds something. */
+int lh_lua_tell(lua_State *lua, int function, lh_lua_values *values, const void *from);
+
+/* A function that is told several things, up to the first failure: that stays on the stack for
+ * lh_lua_settle, with `status`, which begins as LUA_OK. */
+typedef struct lh_lua_hearer {
+    lua_State *lua;
+    int function, status;
+} lh_lua_hearer;
+void lh_lua_tell_next(lh_lua_hearer *hearer, lh_lua_values *values, const void *from);
+
 /* Pushes a text that malloc made, or "" for NULL, and frees it. */
 void lh_lua_push_owned(lua_State *lua, char *text, size_t bytes);
 

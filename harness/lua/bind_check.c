@@ -27,14 +27,25 @@ typedef struct listener {
     int function;
 } listener;
 
+typedef struct heard {
+    const char *what;
+    int done, all;
+} heard;
+
+static int push_heard(lua_State *lua, const void *from) {
+    const heard *h = from;
+    lua_pushstring(lua, h->what);
+    lua_pushinteger(lua, h->done);
+    lua_pushinteger(lua, h->all);
+    return 3;
+}
+
 static void hear(void *context, const char *what, int done, int all) {
     const listener *l = context;
+    const heard h = {what, done, all};
     if (!lua_checkstack(l->lua, LUA_MINSTACK)) return;
-    lua_pushvalue(l->lua, l->function);
-    lua_pushstring(l->lua, what);
-    lua_pushinteger(l->lua, done);
-    lua_pushinteger(l->lua, all);
-    if (lua_pcall(l->lua, 3, 0, 0) != LUA_OK) lua_pop(l->lua, 1);
+    (void)lh_lua_tell(l->lua, l->function, push_heard, &h);
+    lua_pop(l->lua, 1);
 }
 
 /* check_model{model = its options, sizes = as task_info gives them, length = of a segment or nil,

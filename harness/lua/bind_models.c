@@ -311,10 +311,20 @@ static int task_passes(lua_State *lua) {
     return 2;
 }
 
+static int push_message(lua_State *lua, const void *from) {
+    lua_pushstring(lua, from);
+    return 1;
+}
+
+/* Adds a text to the array that is the upvalue. */
+static int add_message(lua_State *lua) {
+    const int list = lua_upvalueindex(1);
+    lua_seti(lua, list, (lua_Integer)lua_rawlen(lua, list) + 1);
+    return 0;
+}
+
 static void keep_message(void *context, const char *message) {
-    lua_State *lua = context;
-    lua_pushstring(lua, message);
-    lua_seti(lua, -2, (lua_Integer)lua_rawlen(lua, -2) + 1);
+    lh_lua_tell_next(context, push_message, message);
 }
 
 /* load_plugins(path or nil) -> array of why some were skipped. */
@@ -322,8 +332,14 @@ static int load_plugins(lua_State *lua) {
     static const lh_plugin_kind *const kinds[] = {&lh_model_kind, &lh_task_kind, &lh_corpus_kind,
                                                   NULL};
     const char *path = luaL_optstring(lua, 1, NULL);
+    lua_settop(lua, 1);
     lua_newtable(lua);
-    lh_plugins_load(kinds, path, keep_message, lua);
+    lua_pushvalue(lua, 2);
+    lua_pushcclosure(lua, add_message, 1);
+    lh_lua_hearer hearer = {.lua = lua, .function = 3, .status = LUA_OK};
+    lh_plugins_load(kinds, path, keep_message, &hearer);
+    lh_lua_settle(lua, hearer.status);
+    lua_settop(lua, 2);
     return 1;
 }
 

@@ -1,5 +1,6 @@
 /* Training sessions as userdata. */
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "harness/engine/clock.h"
@@ -38,22 +39,26 @@ static int session_close(lua_State *lua) {
 
 /* ---- creating ---- */
 
-/* What the registry of metrics says. */
-static lh_status is_highest_best(void *context, const char *metric, bool *highest) {
-    lua_State *lua = context;
-    const int top = lua_gettop(lua);
-    const char *better = NULL;
+/* Pushes which end of a metric is better, as the registry of metrics says. */
+static int push_better(lua_State *lua) {
+    const char *metric = lua_touserdata(lua, 1);
     lua_getglobal(lua, "require");
     lua_pushliteral(lua, "longhaul.run.metrics");
-    if (lua_pcall(lua, 1, 1, 0) == LUA_OK) {
-        lua_getfield(lua, -1, "better");
-        lua_pushstring(lua, metric);
-        if (lua_pcall(lua, 1, 1, 0) == LUA_OK) better = lua_tostring(lua, -1);
-    }
-    const bool known = better != NULL;
-    *highest = known && strcmp(better, "max") == 0;
-    lua_settop(lua, top);
+    lua_call(lua, 1, 1);
+    lua_getfield(lua, -1, "better");
+    lua_pushstring(lua, metric);
+    lua_call(lua, 1, 1);
+    return 1;
+}
+
+static lh_status is_highest_best(void *context, const char *metric, bool *highest) {
+    lua_State *lua = context;
+    const int status = lh_lua_guard(lua, push_better, metric);
+    const bool known = status == LUA_OK && lua_type(lua, -1) == LUA_TSTRING;
+    *highest = known && strcmp(lua_tostring(lua, -1), "max") == 0;
+    lua_pop(lua, 1);
     if (known) return LH_OK;
+    if (status == LUA_ERRMEM) return lh_fail(LH_EMEMORY, "not enough memory for Lua");
     return lh_fail(LH_EOPTION,
                    "train: keep_best=%s: the registry of metrics does not say which end is better",
                    metric);
@@ -102,7 +107,8 @@ static void push_metrics(lua_State *lua, const lh_metrics *metrics) {
     }
 }
 
-static void push_progress(lua_State *lua, const lh_progress *p) {
+static int push_progress(lua_State *lua, const void *from) {
+    const lh_progress *p = from;
     lua_newtable(lua);
     lh_lua_set_integer(lua, "step", p->step);
     lh_lua_set_integer(lua, "steps", p->steps);
@@ -118,13 +124,12 @@ static void push_progress(lua_State *lua, const lh_progress *p) {
     push_metrics(lua, &p->test);
     lua_setfield(lua, -2, "test");
     lh_lua_set_flag(lua, "is_best", p->is_best);
+    return 1;
 }
 
 static lh_wish observe(void *context, const lh_progress *progress) {
     watcher *w = context;
-    lua_pushvalue(w->lua, w->function);
-    push_progress(w->lua, progress);
-    if (lua_pcall(w->lua, 1, 1, 0) != LUA_OK) {
+    if (lh_lua_tell(w->lua, w->function, push_progress, progress) != LUA_OK) {
         w->failed = true;
         return LH_ABANDON;
     }
@@ -140,16 +145,27 @@ typedef struct listener {
     double told;
 } listener;
 
+typedef struct evaluated {
+    lh_split split;
+    int64_t tokens;
+} evaluated;
+
+static int push_evaluated(lua_State *lua, const void *from) {
+    const evaluated *e = from;
+    lua_pushstring(lua, lh_split_names[e->split]);
+    lua_pushinteger(lua, e->tokens);
+    return 2;
+}
+
 static void hear(void *context, lh_split split, int64_t tokens) {
     static const double seconds_between = 0.2;
+    const evaluated e = {split, tokens};
     listener *l = context;
     const double now = lh_clock_seconds();
     if (now - l->told < seconds_between || !lua_checkstack(l->lua, LUA_MINSTACK)) return;
     l->told = now;
-    lua_pushvalue(l->lua, l->function);
-    lua_pushstring(l->lua, lh_split_names[split]);
-    lua_pushinteger(l->lua, tokens);
-    if (lua_pcall(l->lua, 2, 0, 0) != LUA_OK) lua_pop(l->lua, 1);
+    (void)lh_lua_tell(l->lua, l->function, push_evaluated, &e);
+    lua_pop(l->lua, 1);
 }
 
 /* The function at an index of the stack, if there is one, hears of evaluations until it is taken
@@ -355,17 +371,42 @@ static int session_info(lua_State *lua) {
     return 1;
 }
 
+typedef struct scalar {
+    const char *name;
+    double value;
+} scalar;
+
+static int push_scalar(lua_State *lua, const void *from) {
+    const scalar *s = from;
+    lua_pushstring(lua, s->name);
+    lua_pushnumber(lua, s->value);
+    return 2;
+}
+
+/* Sets a field of the table that is the upvalue. */
+static int set_scalar(lua_State *lua) {
+    lua_settable(lua, lua_upvalueindex(1));
+    return 0;
+}
+
 static void report_probe(void *context, const char *name, double value) {
-    lh_lua_set_known_number(context, name, value);
+    const scalar s = {name, value};
+    if (!isnan(value)) lh_lua_tell_next(context, push_scalar, &s);
 }
 
 /* session:probe() -> named scalars of the model. */
 static int session_probe(lua_State *lua) {
     const lh_model *model = lh_session_model(session_at(lua, 1));
+    lua_settop(lua, 1);
     lua_newtable(lua);
     if (model->class->probe == NULL) return 1;
-    const lh_report report = {report_probe, lua};
+    lua_pushvalue(lua, 2);
+    lua_pushcclosure(lua, set_scalar, 1);
+    lh_lua_hearer hearer = {.lua = lua, .function = 3, .status = LUA_OK};
+    const lh_report report = {report_probe, &hearer};
     lh_lua_check(lua, model->class->probe(model->instance, model->params, &report));
+    lh_lua_settle(lua, hearer.status);
+    lua_settop(lua, 2);
     return 1;
 }
 
