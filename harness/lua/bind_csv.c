@@ -186,23 +186,17 @@ static lh_status refuse_row(const char *path, int64_t row, const char *name, con
     return lh_fail(LH_EFORMAT, "%s:%d: column '%s': '%s' is no number", path, line, name, text);
 }
 
-/* The first row that has a text in a column; how many there are where another process has changed
- * the file meanwhile. */
-static int64_t row_with(const lh_csv_table *t, int64_t column, const char *text) {
-    int64_t row = 1;
-    while (row < t->rows &&
-           (column >= t->columns || strcmp(lh_csv_table_field(t, row, column), text) != 0))
-        ++row;
-    return row;
-}
-
-/* Fails for the first row that has a text in the column whose name is at the top. */
+/* Fails for the first row that has a text in the column whose name is at the top. Another process
+ * may have changed the file meanwhile. */
 static void refuse_text(lua_State *lua, int from, int64_t column, const char *text) {
     const char *name = lua_tostring(lua, -1);
     (void)lua_getiuservalue(lua, from, PATH);
     const char *path = lua_tostring(lua, -1);
     const lh_csv_table *t = push_table(lua, path);
-    const int64_t row = row_with(t, column, text);
+    int64_t row = 1;
+    while (row < t->rows &&
+           (column >= t->columns || strcmp(lh_csv_table_field(t, row, column), text) != 0))
+        ++row;
     lh_lua_check(lua, row < t->rows ? refuse_row(path, row, name, text)
                                     : lh_fail(LH_EIO, "%s: changed while it was read", path));
 }

@@ -139,6 +139,14 @@ TEST(too_little_memory_is_no_wrong_quote) {
     lh_csv_table_free(&t);
 }
 
+TEST(a_row_begins_on_its_line) {
+    static const char text[] = "\xEF\xBB\xBF"
+                               "a,b\r\n\r\n\"1\n\"\"\n\",2\r\n \t\n3,4";
+    static const int lines[] = {1, 3, 7};
+    for (int row = 0; row < 3; ++row)
+        CHECK_EQ_INT(lh_csv_line_of(text, sizeof text - 1, row), lines[row]);
+}
+
 TEST(a_last_row_that_was_cut_is_left_out) {
     static const char *const cut[] = {"a,b\n1,2\n3", "a,b\n1,2\n3,\"x", "a,b\n1,2\n\"3"};
     for (size_t i = 0; i < sizeof cut / sizeof *cut; ++i) {
