@@ -41,6 +41,7 @@ function others.watch(work, together)
   if not known then return result, { load = "", busy = "" } end
   local used = math.max(0, machine_after - machine - spent)
   local busy = others.are_busy(used, seconds, processors)
+  used = math.min(used, processors * seconds) -- in a few ms a tick may be more than there are
   -- processors that several ranks share count once
   if together then used, busy = core.sum_ranks(used / count), core.any_rank(busy) end
   return result, { load = used / seconds, busy = busy and "yes" or "no" }

@@ -125,4 +125,14 @@ t.test("a rank is beside those that share its processors, and others are beside 
   t.near(seen.load, 0.25, 1e-9) -- each of the two says a half of what both see
 end)
 
+t.test("in less than a tick of the system's clock others use no more processors than there are", function()
+  local kept, now = { clock = core.clock, cpu_time = core.cpu_time }, 0
+  core.clock = function() return now end
+  core.cpu_time = function() return now > 0 and 0.06 or 0, 0, 2 end
+  local _, seen = others.watch(function() now = 0.005 end)
+  core.clock, core.cpu_time = kept.clock, kept.cpu_time
+  t.near(seen.load, 2, 1e-9)
+  t.equal(seen.busy, "yes")
+end)
+
 t.finish()
