@@ -169,9 +169,14 @@ end
 -- The most rows that a sentence names one by one.
 local few = 8
 
+-- "LSTM rate=0.01; ...", with the data set behind a label that several rows have.
 local function named(rows)
-  local texts = {}
-  for i, row in ipairs(rows) do texts[i] = ("%s %s"):format(row.label, row.tuned.text) end
+  local counts, texts = {}, {}
+  for _, row in ipairs(rows) do counts[row.label] = (counts[row.label] or 0) + 1 end
+  for i, row in ipairs(rows) do
+    local place = counts[row.label] > 1 and (" (%s)"):format(row.dataset) or ""
+    texts[i] = ("%s%s %s"):format(row.label, place, row.tuned.text)
+  end
   return table.concat(texts, "; ")
 end
 
