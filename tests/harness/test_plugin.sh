@@ -87,11 +87,14 @@ succeeds "one of an older ABI trains, with defaults for what it lacks" "bits_per
 help() { described help >/dev/null; }
 quietly 0 "help is not disturbed" help
 
-# Each kind by its own Makefile and test, from the prefix.
+# Each kind by its own Makefile and test, from the prefix, which lies in a folder with a blank in its name.
+mkdir "$scratch/my tools"
+ln -s "$prefix" "$LONGHAUL_BIN" "$scratch/my tools"
 # made NAME KIND: its folder in scratch
 made() {
     (cd "$scratch" && "$LONGHAUL_BIN" new plugin "$1" --kind "$2") >/dev/null &&
-        env -i PATH=/usr/bin:/bin make -s -C "$scratch/$1" test PREFIX="$prefix" CFLAGS=-Werror LONGHAUL="$LONGHAUL_BIN"
+        env -i PATH=/usr/bin:/bin make -s -C "$scratch/$1" test CFLAGS=-Werror \
+            PREFIX="$scratch/my tools/prefix" LONGHAUL="$scratch/my tools/longhaul"
 }
 headless() { (cd "$scratch" && "$LONGHAUL_BIN" new plugin headless >/dev/null) && make -s -C "$scratch/headless" PREFIX="$scratch/nowhere" 2>&1; }
 fails 2 "headers that are not there are asked for" "no headers of longhaul in PREFIX=$scratch/nowhere: in its tree say make install-headers" headless

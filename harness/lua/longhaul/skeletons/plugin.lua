@@ -76,15 +76,15 @@ LONGHAUL ?= longhaul
 CFLAGS   ?= -O2 -g
 
 NAME.so: NAME.c
-	@test -d $(PREFIX)/include/longhaul || { \
+	@test -d "$(PREFIX)/include/longhaul" || { \
 	    echo "no headers of longhaul in PREFIX=$(PREFIX): in its tree say make install-headers PREFIX=FOLDER," \
 	        "here make PREFIX=FOLDER"; exit 1; }
 	$(CC) -std=c11 -Wall -Wextra -Wno-missing-field-initializers $(CFLAGS) -shared -fPIC \
-	    -I$(PREFIX)/include/longhaul $< -o $@
+	    -I"$(PREFIX)/include/longhaul" $< -o $@
 
 .PHONY: test
 test: NAME.so
-	LONGHAUL_PLUGINS=. LONGHAUL=$(LONGHAUL) sh test.sh
+	LONGHAUL_PLUGINS=. LONGHAUL="$(LONGHAUL)" sh test.sh
 ]==]
 
 -- A test that trains: what `looks` shows it, `words` which run; `first` is tried before.
