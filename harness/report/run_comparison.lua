@@ -54,6 +54,27 @@ end
 
 local most_named = 8
 
+local function differs(found, name)
+  for _, other in ipairs(found) do
+    if other.run[name] ~= found[1].run[name] then return true end
+  end
+  return false
+end
+
+local function condition(name, value)
+  return name .. "=" .. (value:find "[%s\"']" and ("%q"):format(value) or value)
+end
+
+-- What tells the first of several from the others: conditions on what is not the same of all, else its id.
+local function way_apart(found)
+  local first, conditions = found[1].run, {}
+  for _, name in ipairs { "experiment", "scale", "dataset", "device", "row", "seed" } do
+    if differs(found, name) then conditions[#conditions + 1] = condition(name, first[name] or "") end
+  end
+  if #conditions == 0 then return "the id, as " .. first.run_id .. "," end
+  return "--where, as in --where " .. quote.shell(table.concat(conditions, " ")) .. ","
+end
+
 local function several(text, found)
   local names = {}
   for i = 1, math.min(#found, most_named) do
@@ -62,8 +83,8 @@ local function several(text, found)
       run.seed, run.row)
   end
   if #found > most_named then names[#names + 1] = "  ..." end
-  return ("'%s' may be one of %d, which --where, as in --where 'experiment=%s scale=%s', tells apart:\n%s"):format(text,
-    #found, found[1].run.experiment, found[1].run.scale, quote.visible(table.concat(names, "\n")))
+  return ("'%s' may be one of %d, which %s tells apart:\n%s"):format(text, #found, quote.visible(way_apart(found)),
+    quote.visible(table.concat(names, "\n")))
 end
 
 -- The rows' labels, each once.

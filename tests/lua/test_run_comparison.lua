@@ -2,6 +2,7 @@
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local lh = require "longhaul"
+local query = require "longhaul.report.query"
 local run_comparison = require "longhaul.report.run_comparison"
 local runs = dofile "tests/lua/runs.lua"
 local statistics = require "longhaul.report.statistics"
@@ -139,10 +140,24 @@ t.test("conditions on a round of times tell runs apart", function()
   t.equal(found.run.row, bench.rows[2].label)
 end)
 
+t.test("what tells a label of two data sets apart is said as it is to be typed", function()
+  local place, made = os.tmpname(), lh.experiment "places"
+  os.remove(place)
+  for i, dataset in ipairs { "it's books", "latex" } do
+    made:row { "Slide", model = bench.rows[1].model, task = task, train = lh.train { steps = i }, dataset = dataset }
+    runs.put(place, made, { label = "Slide", dataset = dataset })
+  end
+  local from = store.at(place, "places")
+  t.fails(function() run_comparison.find({ from }, "Slide") end,
+    [[--where, as in --where 'dataset="it'\''s books"', tells apart:]])
+  t.equal(run_comparison.find({ from }, "Slide", query.read { [[dataset="it's books"]] }).run.dataset, "it's books")
+  os.execute("rm -r '" .. place .. "'")
+end)
+
 t.test("a text that may be several names them", function()
   local from = store.at(folder, bench.runs)
   t.fails(function() run_comparison.find({ from }, "class=slide") end,
-    "'class=slide' may be one of 2, which --where, as in --where 'experiment=pairs scale=small', tells apart:")
+    "'class=slide' may be one of 2, which --where, as in --where 'row=8', tells apart:")
   t.fails(function() run_comparison.find({ from }, "nothing") end, "no run or row 'nothing'")
   t.fails(function() run_comparison.find({ from }, bench.rows[1].label .. "x") end,
     ("'%sx' (did you mean '%s'"):format(bench.rows[1].label, bench.rows[1].label))
