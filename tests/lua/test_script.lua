@@ -255,6 +255,8 @@ local mistakes = {
   { "bench:claim { ' ', holds = lh.predicate.less(1, 2) }", "claim: its id is empty" },
   { "lh.experiment 'a/b'", "an experiment's name" },
   { "print(windw)", "undefined global 'windw'" },
+  { "bench:seed(3)", "attempt to call a nil value (method 'seed') (did you mean 'seeds'?)" },
+  { "model:wiht { window = 4 }", "attempt to call a nil value (method 'wiht') (did you mean 'with'?)" },
   { "windw = 3", "assignment to undefined global 'windw'" },
 }
 

@@ -22,11 +22,18 @@ function script.find(path)
   return path:sub(1, 1) ~= "/" and place.find(path) or path
 end
 
--- What a call of ours makes of a value that no field of it describes is said at the script's line.
+-- What scripts call of an experiment, then of a spec.
+local methods = { "row", "seeds", "table", "plot", "fit", "best_at", "sample", "claim", "with", "option", "spelled" }
+
+-- What a call of ours makes of a value that no field of it describes is said at the script's line, and a method
+-- that is not there with the one that was meant.
 local function at_script(message)
+  if type(message) ~= "string" then return message end
+  local method = message:match "attempt to call a nil value %(method '([%w_]+)'%)$"
+  -- of another object the list would be wrong
+  if method then return message .. (core.did_you_mean(method, methods):match "^ %b()" or "") end
   local line = spec.line()
-  local is_ours = type(message) == "string" and message:find "^harness/[%w_/]+%.lua:%d+: "
-    and line ~= ""
+  local is_ours = message:find "^harness/[%w_/]+%.lua:%d+: " and line ~= ""
   return is_ours and ("%s: %s"):format(line, message) or message
 end
 
