@@ -4,17 +4,17 @@ local context = {}
 
 --- The field of a row, completed; nil and what is wrong with it.
 function context.read(given)
-  local length, passages = given.length, given.passages or 256
+  local length, passages = math.tointeger(given.length or 0), math.tointeger(given.passages or 256)
   for name in pairs(given) do
     if name ~= "length" and name ~= "passages" then
       return nil, ("field 'context' has length and passages, not '%s'"):format(tostring(name))
     end
   end
-  if math.type(length) ~= "integer" or length < 1 or length & (length - 1) ~= 0 then
+  if not length or length < 1 or length & (length - 1) ~= 0 then
     return nil, "field 'context': length is a power of 2, the tokens of a passage"
   end
-  if math.type(passages) ~= "integer" or passages < 1 then
-    return nil, "field 'context': passages is how many are read"
+  if not passages or passages < 1 then
+    return nil, "field 'context': passages is how many are read, an integer of at least 1"
   end
   return { length = length, passages = passages }
 end

@@ -37,10 +37,14 @@ t.test("a gain within twice its error is chance, and has no distance", function(
   t.check(context.tokens(points) ~= nil)
 end)
 
+t.test("numbers of passages may be written as those of steps", function()
+  t.equal(context.text(context.read { length = 2e2 - 72, passages = 1e3 }), "context length=128 passages=1000")
+end)
+
 t.test("what a row may not ask", function()
   for wrong, says in pairs {
     ["a power of 2"] = { length = 12 }, ["length and passages, not 'passage'"] = { length = 8,
-      passage = 4 }, ["how many are read"] = { length = 8, passages = 0 },
+      passage = 4 }, ["how many are read, an integer of at least 1"] = { length = 8, passages = 0 },
   } do
     t.contains(select(2, context.read(says)), wrong)
   end

@@ -193,6 +193,7 @@ local function refused(options, words)
 end
 local slide = lh.models.slide { layers = 2, heads = 2, window = 8 }
 refused({ slide, task = text }, "a budget is needed")
+refused({ slide, task = text, parameters = -3e4 }, "field 'parameters' must be a number above 0, not -30000")
 refused({ slide, task = text, parameters = 1e6, flops_per_token = 1e6 }, "one budget at a time")
 refused({ slide, task = text, parameters = 10 }, "slide")
 refused({ slide, task = text, parameters = 1e300 }, "with width = 65536")

@@ -150,8 +150,9 @@ local function budget_of(options)
       name, budget = other, options[other]
     end
   end
-  if type(budget) ~= "number" or not (budget > 0 and budget < math.huge) then
-    spec.fail "match: a budget is needed, as in { model, task = task, parameters = 1e6 }"
+  if not name then spec.fail "match: a budget is needed, as in { model, task = task, parameters = 1e6 }" end
+  if not (budget > 0 and budget < math.huge) then
+    spec.fail(("match: field '%s' must be a number above 0, not %g"):format(name, budget))
   end
   return name, budget
 end
