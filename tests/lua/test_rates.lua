@@ -41,6 +41,18 @@ t.test("and a rate that the default schedule makes small for Adam", function()
   t.contains(list[1], 'row "row 1" (generate:books): rate=0.001 comes to 3.2e-05 at most, as schedule=rsqrt')
 end)
 
+t.test("an option of a schedule or an optimizer that was not chosen is told", function()
+  local list = notes({ steps = 40, warmup = 4, final_rate = 0.1 },
+    { steps = 40, warmup = 4, final_rate = 0.1, schedule = "cosine" },
+    { steps = 40, warmup = 4, step_every = 10, schedule = "cosine" },
+    { steps = 40, warmup = 4, optimizer = "adamw", rate = 1e-2, beta2 = 0.98 },
+    { steps = 40, warmup = 4, beta2 = 0.98 })
+  t.equal(#list, 2)
+  t.contains(list[1], 'row "row 1" (generate:books): final_rate=0.1 says nothing with the default, '
+    .. "schedule=rsqrt; it is of linear and cosine")
+  t.contains(list[2], 'row "row 5" (generate:books): beta2=0.98 says nothing with the default, optimizer=adafactor')
+end)
+
 t.test("run and dry-run say so, and the defaults are listed", function()
   local program, path = os.getenv "LONGHAUL_BIN", os.tmpname()
   core.write_file(path, [[local lh = require "longhaul"
