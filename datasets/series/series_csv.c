@@ -137,7 +137,10 @@ static lh_status read_cell(reader *r, const char *text, size_t length) {
 static lh_status refuse_header(const reader *r) {
     const long long line = r->line;
     if (r->separator == '\0')
-        return lh_fail(LH_EFORMAT, "%s: line %lld: the header names no channel", r->path, line);
+        return lh_fail(LH_EFORMAT,
+                       "%s: line %lld: the header names no channel behind the first column, which "
+                       "has the dates",
+                       r->path, line);
     return lh_fail(LH_EFORMAT,
                    "%s: line %lld: the header names no channel: fields are separated by commas, "
                    "not by '%s'",

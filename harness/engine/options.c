@@ -479,7 +479,9 @@ static lh_status parse_pair(lh_options *options, const char **at, char *name, ch
     name[length] = '\0';
     *at += length;
     if (**at != '=' || length == 0)
-        return lh_fail(LH_EOPTION, "%s: expected name=value, got '%s%.*s'",
+        return lh_fail(LH_EOPTION,
+                       "%s: expected name=value, got '%s%.*s' (a value with blanks stands in "
+                       "quotes: name='a b')",
                        lh_options_owner(options), name, (int)strcspn(*at, blanks), *at);
     *at += 1;
     const char *wrong = read_value(at, value);

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,9 @@ static lh_status load_entry(const lh_plugin_kind *const *kinds, const char *fold
 static lh_status load_folder(const char *folder, const listener *to) {
     struct dirent **entry = NULL;
     const int count = scandir(folder, &entry, NULL, alphasort);
+    if (count < 0 && errno == ENOTDIR)
+        return lh_fail(LH_EIO, "%s is no folder: LONGHAUL_PLUGINS names those with shared objects",
+                       folder);
     if (count < 0) return lh_fail(LH_EIO, "plug-in folder %s cannot be read", folder);
     for (int i = 0; i < count; ++i) {
         if (is_shared_object(entry[i]->d_name))

@@ -152,7 +152,8 @@ TEST(what_is_wrong_with_a_file_is_said_with_its_place) {
     } bad[] = {
         {"", "0 rows"},
         {HEADER, "0 rows"},
-        {"date\n2020-01-01 00:00:00\n", "line 1: the header names no channel"},
+        {"date\n2020-01-01 00:00:00\n",
+         "line 1: the header names no channel behind the first column"},
         {"date\tload\n2020-01-01 00:00:00\t1\n", "separated by commas, not by '\\t'"},
         {"date|load\n2020-01-01 00:00:00|1\n", "separated by commas, not by '|'"},
         {"\xff\xfe"

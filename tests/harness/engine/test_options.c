@@ -196,7 +196,8 @@ TEST(what_is_wrong_is_said) {
     check_refused("loud=yes", "option 'loud' must be true or false, got 'yes'");
     check_refused("colour=bleu", "option 'colour' must be one of red, green, blue, got 'bleu' (did "
                                  "you mean 'blue'?)");
-    check_refused("count", "thing: expected name=value, got 'count'");
+    check_refused("count", "thing: expected name=value, got 'count' (a value with blanks stands in "
+                           "quotes: name='a b')");
     check_refused("=3", "thing: expected name=value, got '=3'");
     check_refused("count=3,rate=0.5", "got '3,rate=0.5'; blanks separate options");
 }

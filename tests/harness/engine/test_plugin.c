@@ -65,6 +65,8 @@ TEST(what_cannot_be_loaded_is_told_and_left_out) {
     CHECK_EQ_INT(heard.count, 2);
     CHECK_CONTAINS(heard.first, "nowhere cannot be read");
     CHECK_CONTAINS(heard.last, broken);
+    lh_plugins_load(models_alone, notes, hear, &heard);
+    CHECK_CONTAINS(heard.last, "notes.txt is no folder");
     CHECK_EQ_INT(class_count(), before);
     CHECK_EQ_INT(lh_error_get()->status, LH_OK);
     CHECK(unlink(broken) == 0 && unlink(notes) == 0 && rmdir(folder) == 0);
