@@ -1,6 +1,7 @@
 -- Writes gnuplot programs and runs them. The program beside a chart holds its data and its templates
 -- (plots/*.gp), so that gnuplot alone draws it again, in another format or changed by hand.
 local core = require "longhaul.core"
+local fonts = require "longhaul.report.fonts"
 local place = require "longhaul.report.place"
 local quote = require "longhaul.run.quote"
 local views = require "longhaul.report.views"
@@ -66,11 +67,23 @@ local function name_svg(path, title)
     { ["<title>Gnuplot</title>"] = ("<title>%s</title>"):format(quote.html(title)) }, 1)))
 end
 
+-- The program for a while without the characters that no font here has; nil where all are there. SVG is shown with
+-- the fonts of whoever looks at it.
+local function without_lacking(program, kind)
+  local text = core.read_file(program)
+  local drawable = kind == "svg" and text or fonts.drawable(text)
+  if drawable == text then return nil end
+  local file = core.begin_file(program)
+  core.write_file(file:name(), drawable)
+  return file
+end
+
 local function draw(program, kind, output, title)
   local file <close> = core.begin_file(output)
+  local other <close> = without_lacking(program, kind)
   local set = ("output_kind = %s; output_file = %s"):format(quote.gnuplot(kind), quote.gnuplot_path(file:name()))
   local pipe = assert(io.popen(("gnuplot -e %s %s 2>&1"):format(quote.shell(set),
-    quote.shell(program))))
+    quote.shell(other and other:name() or program))))
   local message = pipe:read("a")
   if not pipe:close() then error(("%s: gnuplot: %s"):format(program, message), 0) end
   if kind == "svg" then name_svg(file:name(), title) end

@@ -239,6 +239,24 @@ t.test("gnuplot draws what it is given, as SVG and PNG", function()
   t.equal(core.read_file(folder .. "/gates-figure/parts.png"):sub(2, 4), "PNG")
 end)
 
+t.test("a character that no font here has is a box of the usual size in PNG, and itself elsewhere", function()
+  if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
+  local function drawn(label)
+    local made = gnuplot.new("bars", "Größe ≈ 2", "", "")
+    made.blocks = { { "bars", { { { 1, 2, 2, 2, "2", 2 } } } }, { "published", { { { 1, 2, 1 } } } } }
+    made.settings = { { "rows", 1 }, { "labels", { label } }, { "left", 0.1 }, { "published", 0 } }
+    made.after = { "set xrange [0:3]" }
+    local paths = gnuplot.chart(folder .. "/signs", made)
+    return core.read_file(paths[2]), core.read_file(paths[1])
+  end
+  local png, svg = drawn "a \u{10fffd}" -- of no script
+  t.check(png == drawn "a \u{25a1}", "another picture")
+  t.contains(svg, "a \u{10fffd}")
+  drawn "a \u{10fffd}"
+  t.contains(core.read_file(folder .. "/signs.gp"), "a \u{10fffd}")
+  t.contains(core.read_file(folder .. "/signs.gp"), "Größe ≈ 2")
+end)
+
 t.test("a long title, or the line below it, has letters so small that it ends within the canvas", function()
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
   local function size_of(letters, is_source)
