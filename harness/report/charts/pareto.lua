@@ -36,7 +36,8 @@ local function points_of(view, plot, dataset)
     end
     local busy = parts.busy_mark(view.results, row, axes)
     point[7] = index[name]
-    point.text = (plot.label and parts.group(row, plot.label) or row.label) .. busy
+    -- no longer than what fits on one side of a point in the middle
+    point.text = parts.shortened(plot.label and parts.group(row, plot.label) or row.label, 0.4) .. busy
     point.doubtful = busy ~= "" or results.doubt(view.results:status(row.label, row.dataset)) ~= nil
   end
   return points, names, beyond
