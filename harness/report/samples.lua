@@ -45,7 +45,7 @@ local function records_of(experiment, settings, options)
   local weights = store.at(settings.results, experiment.runs):weights(identity.of(run).run_id)
   if not core.exists(weights) then return {} end
   local info = identity.task_info(run.row.task)
-  local tokenizer <close> = tokenizers.fitting(options.tokens, info.vocabulary, "the row's model")
+  local tokenizer <close> = tokenizers.fitting(options.tokens, info.vocabulary, "the row's model", run.row.task.options)
   local records = {}
   for i, passage in ipairs(passages_of(run, options)) do
     records[i] = {

@@ -17,7 +17,7 @@ end
 --- Refuses what a row's samples ask for and its task does not have.
 function tokenizer.check_samples(row, info)
   for _, sample in ipairs(row.samples or {}) do
-    local _ <close> = tokenizer.fitting(sample.tokens, info.vocabulary, "the row's model")
+    local _ <close> = tokenizer.fitting(sample.tokens, info.vocabulary, "the row's model", row.task.options)
     if sample.context > info.length then
       error(("sample: a context of %d tokens, but segments hold %d"):format(sample.context,
         info.length), 0)

@@ -345,6 +345,22 @@ t.test("samples that could not be written are refused before any training", func
   end
 end)
 
+t.test("a sample's tokens that are trained are so on the row's own corpus", function()
+  local bench = load [[
+    local words = lh.tasks.language_model { lh.data.text { "generate:books", tokens = "words:train:60", documents = 20,
+      document_bytes = 512 }, segment = 16, batch = 2 }
+    bench:row { "worded", model = lh.models.gpt2(size), task = words, train = none }
+    bench:sample { row = "worded", tokens = "words:train:60", count = 2, context = 12, length = 5 }]]
+  t.equal(runner.run(bench, settings), 0)
+  local report, real, print_of_lua, said = require "longhaul.report.report", core.generator, print, {}
+  t.equal(#csv.read(report.samples(bench, settings)[1]), 2)
+  core.generator = function() error("no generator", 0) end
+  print = function(line) said[#said + 1] = line end
+  t.fails(function() report.all(bench, settings) end, "no generator")
+  core.generator, print = real, print_of_lua
+  t.contains(table.concat(said, "\n"), "runs.csv") -- what else is made is told before
+end)
+
 t.test("rows of one line that are refused for one reason are told together", function()
   local bench = load [[
     local nowhere = lh.tasks.language_model { lh.data.text { "files:nowhere" }, segment = 16, batch = 2 }
