@@ -7,8 +7,10 @@
 --   <!-- value: %.2f mean("amd-epyc-2-cores/table1", "XL:512", "bits_per_token", "arxiv") -->2.34
 -- A part of a page:
 --   <!-- begin generated: EXPRESSION --> ... <!-- end generated -->
--- An expression is Lua over the functions of scripts/known-figures.lua; paths are from
--- results/reference/.
+-- What a sentence or a heading says in words, behind it; a predicate, as claims are:
+--   <!-- holds: lowest(column("amd-epyc-2-cores/table1/table.csv", { metric = "mse" }, "mean"), { "LSTM" }) -->
+-- An expression is Lua over the functions of scripts/known-figures.lua and, of `holds`,
+-- scripts/known-sentences.lua; paths are from results/reference/.
 local core = require "longhaul.core"
 
 local root = "results/reference/"
@@ -53,13 +55,25 @@ local function renew(text, make, differs)
   return made
 end
 
+-- Calls `refuse(line, why)` for every condition that does not hold, or is none.
+local function judge(text, refuse)
+  local found = 0
+  for at, expression in text:gmatch "()<!%-%- holds: ([^\n]-) %-%->" do
+    found = found + 1
+    local good, why = pcall(function() return known.refusal(evaluate(expression)) end)
+    if why then refuse(lines_before(text, at) + 1, good and "this does not hold: " .. why or why) end
+  end
+  if found ~= count_of(text, "<!-- holds:") then refuse(1, "a condition is not closed on its line") end
+end
+
 -- Figures that stand in a text by hand: lines and numbers with a decimal point, code and addresses
 -- left out.
 local function by_hand(text)
   local list = {}
   local function blank(part) return (part:gsub("[^\n]", " ")) end
   text = text:gsub("<!%-%- begin generated:.-<!%-%- end generated %-%->",
-    blank):gsub("<!%-%- value: [^\n]- %-%->[-+]?%d[%d.]*", blank)
+    blank):gsub("<!%-%- value: [^\n]- %-%->[-+]?%d[%d.]*",
+    blank):gsub("<!%-%- holds: [^\n]- %-%->", blank)
   text = text:gsub("```.-```", blank):gsub("`[^`\n]*`", blank):gsub("%]%([^)\n]*%)",
     blank):gsub("Lua 5%.4", blank):gsub("[Ss]ections? %d+%.%d+", blank)
   for at, number in text:gmatch "()(%d+%.%d+)" do
@@ -105,6 +119,7 @@ local function check(path, write)
     core.write_file(path, made)
     offences = {}
   end
+  judge(text, function(line, why) say(line, "%s", why) end)
   for _, figure in ipairs(strict[path] and by_hand(text) or {}) do
     say(figure[1], "%s stands there by hand; mark where it comes from", figure[2])
   end

@@ -1,5 +1,6 @@
 -- What expressions of figures in documents may say (figures-in-docs.lua): numbers and tables of
 -- markdown from the committed tables. Takes the folder of these, which paths are from.
+local comparison = require "longhaul.report.comparison"
 local core = require "longhaul.core"
 local cost = require "longhaul.run.cost"
 local csv = require "longhaul.run.csv"
@@ -20,18 +21,48 @@ local known = {}
 
 local tables = {}
 
--- The rows of a committed table with these values.
-local function matching(path, where)
+-- The cells of the front page's comparison as rows: the mean over a column's data sets each.
+local function front_page(machine)
+  local list, made = {}, comparison.read(root .. machine)[1]
+  for _, row in ipairs(made.rows) do
+    for c, column in ipairs(made.columns) do
+      local cell = row.cells[c]
+      list[#list + 1] = cell.value and { row = row.label, title = column.title, metric = column.metric,
+        mean = cell.value, spread = cell.spread or "", best = cell.best and "yes" or "",
+        tie = cell.tie == nil and "" or cell.tie and "yes" or "no" }
+    end
+  end
+  return list
+end
+
+local function read(path)
+  local machine = path:match "^(.*)/comparison$"
+  if machine then return front_page(machine) end
   if not core.exists(root .. path) then error(root .. path .. ": no such file", 0) end
-  tables[path] = tables[path] or csv.read(root .. path)
+  return (csv.read(root .. path))
+end
+
+-- Whether a text is the one that is wanted, one of a list or, of { but = a list }, none of it.
+local function fits(text, wanted)
+  if type(wanted) ~= "table" then return text == tostring(wanted) end
+  if wanted.but then return not fits(text, wanted.but) end
+  for _, one in ipairs(wanted) do
+    if fits(text, one) then return true end
+  end
+  return false
+end
+
+-- The rows of a committed table, or of "<machine>/comparison", with these values.
+local function matching(path, where)
+  tables[path] = tables[path] or read(path)
   local list = {}
   for _, row in ipairs(tables[path]) do
-    local fits = true
-    for name, value in pairs(where) do
+    local chosen = true
+    for name, wanted in pairs(where) do
       if row[name] == nil then error(("%s%s: no column '%s'"):format(root, path, name), 0) end
-      fits = fits and row[name] == tostring(value)
+      chosen = chosen and fits(row[name], wanted)
     end
-    if fits then list[#list + 1] = row end
+    if chosen then list[#list + 1] = row end
   end
   return list
 end
@@ -529,4 +560,5 @@ end
 
 assert(loadfile "scripts/comparison-figures.lua")(known, { by_dataset = by_dataset, markdown = markdown,
   matching = matching, results_of = results_of })
+assert(loadfile "scripts/known-sentences.lua")(known, matching)
 return known

@@ -45,6 +45,21 @@ succeeds "others were put in" "<!-- value: %.2f parameters(\"experiments/brt/tab
 succeeds "from the table" "| OpenBLAS | 2619 GFLOP/s |" cat docs/performance.md
 sed -i '$d' README.md
 succeeds "then all are right" "as the tables say" "${figures[@]}"
+# A sentence is refused at its line when the tables say otherwise; decimals of its condition are none of the text's.
+lead='column("amd-epyc-2-cores/comparison", { title = "language" }, "mean"), { "Gated DeltaNet" }'
+says() { sed -i "\$c\\$1" README.md; }
+line=$(($(wc -l <README.md) + 1))
+echo >>README.md
+says "It leads. <!-- holds: only($lead, below(2.75)) -->"
+succeeds "a sentence that holds" "as the tables say" "${figures[@]}"
+says "It is the last. <!-- holds: highest($lead) -->"
+fails 1 "one that does not" "README.md:$line: this does not hold: " "${figures[@]}"
+fails 1 "nor when figures are written" "README.md:$line: this does not hold: " "${figures[@]}" write
+says "It is fast. <!-- holds: lowest(nothing) -->"
+fails 1 "a condition that cannot be read" "README.md:$line: " "${figures[@]}"
+says "It is open. <!-- holds: lowest("
+fails 1 "a condition without an end" "README.md:1: a condition is not closed on its line" "${figures[@]}"
+sed -i '$d' README.md
 sed -i 's/^-- Reformer, Table 1: how/-- Reformer, Table 1: that/' experiments/reformer/table1.lua
 fails 1 "another first sentence of a script" "docs/howto.md:" "${figures[@]}"
 cp "$OLDPWD/experiments/reformer/table1.lua" experiments/reformer/
