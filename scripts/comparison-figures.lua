@@ -167,6 +167,16 @@ function known.edges(path, datasets)
     { ["chose the lowest"] = true, ["chose the highest"] = true })
 end
 
+--- How many rows of these data sets (nil: all) chose the "lowest" or the "highest" rate that was tried.
+function known.at_edge(path, edge, datasets)
+  local count = 0
+  for _, dataset in ipairs(datasets or results_of(path).datasets) do
+    local least, greatest = range_of(path, dataset)
+    count = count + #rows_at(path, dataset, edge == "lowest" and least or greatest)
+  end
+  return count
+end
+
 -- ---- costs by length ----
 
 -- From which length on a row takes less time; times of two rounds are not compared.

@@ -35,11 +35,20 @@ local function front_page(machine)
   return list
 end
 
+-- Gives probes the row, data set and so on of the runs that they are of.
+local function add_runs(path, probes)
+  local runs = {}
+  for _, run in ipairs(csv.read(root .. path)) do runs[run.run_id] = run end
+  for _, probe in ipairs(probes) do setmetatable(probe, { __index = runs[probe.run_id] }) end
+end
+
 local function read(path)
   local machine = path:match "^(.*)/comparison$"
   if machine then return front_page(machine) end
   if not core.exists(root .. path) then error(root .. path .. ": no such file", 0) end
-  return (csv.read(root .. path))
+  local records = csv.read(root .. path)
+  if path:find "probes%.csv$" then add_runs(path:gsub("[^/]+$", "runs.csv"), records) end
+  return records
 end
 
 -- Whether a text is the one that is wanted, one of a list or, of { but = a list }, none of it.

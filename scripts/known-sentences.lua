@@ -25,13 +25,23 @@ local function check_names(path, where)
   end
 end
 
--- Numbers of two metrics or scales have no mean.
+-- Numbers of two metrics, scales or probes have no mean.
 local function check_alike(path, rows)
-  for _, name in ipairs { "metric", "scale" } do
+  for _, name in ipairs { "metric", "scale", "name" } do
     for _, row in ipairs(rows) do
       if row[name] ~= rows[1][name] then error(("%s: choose one %s"):format(path, name), 0) end
     end
   end
+end
+
+-- A column: its terms in the order of `labels`, and by label. `make(label)` gives a term or a number.
+local function made_of(labels, make)
+  local column = { labels = labels, of = {} }
+  for i, label in ipairs(labels) do
+    column[i] = predicate.named(label, make(label))
+    column.of[label] = column[i]
+  end
+  return column
 end
 
 --- A column of a table: a term for each row label, in the order of the table. It is the mean of the numbers that the
@@ -47,20 +57,22 @@ function known.column(path, where, name, over)
     table.insert(numbers[row.row], tonumber(row[name])
       or error(("%s: '%s' has no %s"):format(path, row.row, name), 0))
   end
-  local column = { labels = labels.list, of = {} }
-  for i, label in ipairs(labels.list) do
-    column[i] = predicate.named(label, (over or predicate.mean)(numbers[label]))
-    column.of[label] = column[i]
-  end
-  return column
+  return made_of(labels.list, function(label) return (over or predicate.mean)(numbers[label]) end)
+end
+
+local function term_of(column, label)
+  return column.of[label] or error(("no row '%s' in this column"):format(label), 0)
+end
+
+--- Of the rows of a column, what `make` gives for its number and that of another column: their difference or ratio.
+function known.joined(column, other, make)
+  return made_of(column.labels, function(label) return make(column.of[label], term_of(other, label)) end)
 end
 
 -- The terms of some labels, and those of all others.
 local function part(column, labels)
   local terms, others, named = {}, {}, lists.set(labels).has
-  for i, label in ipairs(labels) do
-    terms[i] = column.of[label] or error(("no row '%s' in this column"):format(label), 0)
-  end
+  for i, label in ipairs(labels) do terms[i] = term_of(column, label) end
   for i, label in ipairs(column.labels) do
     if not named[label] then others[#others + 1] = column[i] end
   end
@@ -83,6 +95,11 @@ function known.lowest(column, labels) return ordered(column, labels, predicate.l
 --- These rows, in this order, are the highest of a column.
 function known.highest(column, labels)
   return ordered(column, labels, function(a, b) return predicate.less(b, a) end)
+end
+
+--- Which row of a column one is, from the lowest.
+function known.place(column, label)
+  return 1 + known.number(column, known.below(term_of(column, label)))
 end
 
 -- ---- conditions of one number ----
@@ -114,9 +131,7 @@ function known.only(column, labels, condition)
 end
 
 --- All rows of a column meet a condition.
-function known.every(column, condition)
-  return predicate.each(column, function(term) return condition(term, true) end)
-end
+function known.every(column, condition) return known.only(column, column.labels, condition) end
 
 local printed = evidence.printed()
 

@@ -92,6 +92,8 @@ end)
 
 t.test("rows at an edge are those that were tuned, by the rates of their data", function()
   t.equal(lines_of(known.edges "m/own"), "| one | 3 | 0.03 to 0.1 | 1: near, fed back | 2: far; first |")
+  t.equal(known.at_edge("m/own", "lowest"), 1)
+  t.equal(known.at_edge("m/own", "highest", { "one" }), 2)
 end)
 
 t.test("times of two rounds are not compared, other costs are", function()

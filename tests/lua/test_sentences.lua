@@ -21,9 +21,11 @@ write("table.csv", { "row", "dataset", "metric", "mean" }, {
   { "a", "one", "mse", 1 }, { "b", "one", "mse", 2 }, { "c", "one", "mse", 3 },
   { "a", "two", "mse", 5 }, { "b", "two", "mse", 2 }, { "c", "two", "mse", 9 },
   { "a", "one", "bits", 7 }, { "b", "one", "bits", "" } })
-write("runs.csv", { "row", "seed", "scale", "mse" }, {
-  { "a", 1, "small", 0 }, { "a", 2, "small", 0 }, { "b", 1, "small", 0 }, { "b", 2, "small", 4 },
-  { "a", 1, "study", 9 } })
+write("runs.csv", { "run_id", "row", "seed", "scale", "mse" }, {
+  { "a1", "a", 1, "small", 0 }, { "a2", "a", 2, "small", 0 }, { "b1", "b", 1, "small", 0 },
+  { "b2", "b", 2, "small", 4 }, { "a3", "a", 1, "study", 9 } })
+write("probes.csv", { "run_id", "name", "value" }, { { "a1", "near", 2 }, { "a2", "near", 4 }, { "b1", "near", 1 },
+  { "a3", "near", 0 }, { "a1", "far", 0 } })
 
 local known = assert(loadfile "scripts/known-figures.lua")(folder .. "/")
 local p, refusal, below, above = known.p, known.refusal, known.below, known.above
@@ -45,6 +47,23 @@ t.test("a row's number is the mean over its data sets", function()
   t.equal(refusal(p.equal(mse(nil).of.a, 3)), nil)
   t.equal(refusal(p.equal(mse { "one", "two" }.of.c, 7)), "c (6) = 7")
   t.equal(refusal(p.equal(mse { but = "one" }.of.c, 9)), nil)
+end)
+
+t.test("two columns give one, row by row", function()
+  local gain = known.joined(mse "two", mse "one", function(two, one) return two - one end)
+  t.equal(refusal(known.only(gain, { "b" }, below(1))), nil)
+  t.equal(refusal(known.highest(gain, { "a" })), "c (6) < a (4)")
+end)
+
+t.test("a row's place is counted from the lowest", function()
+  t.equal(known.place(mse "two", "b"), 1)
+  t.equal(known.place(mse "two", "c"), 3)
+end)
+
+t.test("a probe has the row, the data set and the scale of its run", function()
+  local function probe(where) return known.column("probes.csv", where, "value") end
+  t.equal(refusal(known.lowest(probe { name = "near", scale = "small" }, { "b", "a" })), nil)
+  t.fails(function() probe { scale = "small" } end, "choose one name")
 end)
 
 t.test("only the rows that are named meet a condition", function()
