@@ -9,6 +9,8 @@
 --   <!-- begin generated: EXPRESSION --> ... <!-- end generated -->
 -- What a sentence or a heading says in words, behind it; a predicate, as claims are:
 --   <!-- holds: lowest(column("amd-epyc-2-cores/table1/table.csv", { metric = "mse" }, "mean"), { "LSTM" }) -->
+-- A name for what several of a page's conditions speak of, above them:
+--   <!-- let: errors = column("amd-epyc-2-cores/table1/table.csv", { metric = "mse" }, "mean") -->
 -- An expression is Lua over the functions of scripts/known-figures.lua and, of `holds`,
 -- scripts/known-sentences.lua; paths are from results/reference/.
 local core = require "longhaul.core"
@@ -18,9 +20,8 @@ local known = assert(loadfile "scripts/known-figures.lua")(root)
 
 -- ---- documents ----
 
-local function evaluate(expression)
-  local chunk, message = load("return " .. expression, "=" .. expression, "t",
-    setmetatable({}, { __index = known }))
+local function evaluate(expression, names)
+  local chunk, message = load("return " .. expression, "=" .. expression, "t", names or known)
   if not chunk then error(message, 0) end
   return chunk()
 end
@@ -57,13 +58,24 @@ end
 
 -- Calls `refuse(line, why)` for every condition that does not hold, or is none.
 local function judge(text, refuse)
-  local found = 0
-  for at, expression in text:gmatch "()<!%-%- holds: ([^\n]-) %-%->" do
-    found = found + 1
-    local good, why = pcall(function() return known.refusal(evaluate(expression)) end)
-    if why then refuse(lines_before(text, at) + 1, good and "this does not hold: " .. why or why) end
+  local found, named = 0, setmetatable({}, { __index = known })
+  local marks = {
+    holds = function(expression) return known.refusal(evaluate(expression, named)) end,
+    let = function(line)
+      local name, expression = line:match "^([%a_][%w_]*) = (.*)$"
+      named[name or error("a name is given as `let: NAME = EXPRESSION`", 0)] = evaluate(expression, named)
+    end,
+  }
+  for at, kind, expression in text:gmatch "()<!%-%- (%l+): ([^\n]-) %-%->" do
+    if marks[kind] then
+      found = found + 1
+      local good, why = pcall(marks[kind], expression)
+      if why then refuse(lines_before(text, at) + 1, good and "this does not hold: " .. why or why) end
+    end
   end
-  if found ~= count_of(text, "<!-- holds:") then refuse(1, "a condition is not closed on its line") end
+  if found ~= count_of(text, "<!-- holds:") + count_of(text, "<!-- let:") then
+    refuse(1, "a condition is not closed on its line")
+  end
 end
 
 -- Figures that stand in a text by hand: lines and numbers with a decimal point, code and addresses
@@ -73,7 +85,7 @@ local function by_hand(text)
   local function blank(part) return (part:gsub("[^\n]", " ")) end
   text = text:gsub("<!%-%- begin generated:.-<!%-%- end generated %-%->",
     blank):gsub("<!%-%- value: [^\n]- %-%->[-+]?%d[%d.]*",
-    blank):gsub("<!%-%- holds: [^\n]- %-%->", blank)
+    blank):gsub("<!%-%- %l+: [^\n]- %-%->", blank)
   text = text:gsub("```.-```", blank):gsub("`[^`\n]*`", blank):gsub("%]%([^)\n]*%)",
     blank):gsub("Lua 5%.4", blank):gsub("[Ss]ections? %d+%.%d+", blank)
   for at, number in text:gmatch "()(%d+%.%d+)" do

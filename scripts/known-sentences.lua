@@ -153,11 +153,12 @@ end
 
 local function said(name, value) return tonumber(name) and name or ("%s (%.6g)"):format(name, value) end
 
---- Why a condition does not hold, nil where it does: the comparison that it fails by.
+--- Why a condition does not hold, nil where it does: the comparison that it fails by, or what is no number.
 function known.refusal(condition)
   if not predicate.is(condition) then error("a condition is a predicate, as p.less(a, b)", 0) end
   local judgement = condition:judge(printed)
   if judgement.verdict == "holds" then return nil end
-  local leaf = judgement.closest
+  local leaf, lack = judgement.closest, judgement.lacking[1]
+  if not leaf then return ("%s: %s"):format(lack[1], lack[2]) end
   return ("%s %s %s"):format(said(leaf.names[1], leaf.a), leaf.sign, said(leaf.names[2], leaf.b))
 end

@@ -46,15 +46,17 @@ succeeds "from the table" "| OpenBLAS | 2619 GFLOP/s |" cat docs/performance.md
 sed -i '$d' README.md
 succeeds "then all are right" "as the tables say" "${figures[@]}"
 # A sentence is refused at its line when the tables say otherwise; decimals of its condition are none of the text's.
-lead='column("amd-epyc-2-cores/comparison", { title = "language" }, "mean"), { "Gated DeltaNet" }'
+lead='column("amd-epyc-2-cores/comparison", { title = "language" }, "mean")'
 says() { sed -i "\$c\\$1" README.md; }
 line=$(($(wc -l <README.md) + 1))
 echo >>README.md
-says "It leads. <!-- holds: only($lead, below(2.75)) -->"
+says "<!-- let: lead = $lead --> It leads. <!-- holds: only(lead, { \"Gated DeltaNet\" }, below(2.75)) -->"
 succeeds "a sentence that holds" "as the tables say" "${figures[@]}"
-says "It is the last. <!-- holds: highest($lead) -->"
+says "It is the last. <!-- holds: highest($lead, { \"Gated DeltaNet\" }) -->"
 fails 1 "one that does not" "README.md:$line: this does not hold: " "${figures[@]}"
 fails 1 "nor when figures are written" "README.md:$line: this does not hold: " "${figures[@]}" write
+says "It is named. <!-- let: of 2 = 3 -->"
+fails 1 "a name that is none" "README.md:$line: a name is given as" "${figures[@]}"
 says "It is fast. <!-- holds: lowest(nothing) -->"
 fails 1 "a condition that cannot be read" "README.md:$line: " "${figures[@]}"
 says "It is open. <!-- holds: lowest("

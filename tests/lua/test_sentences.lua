@@ -91,6 +91,7 @@ t.test("a condition that a misspelt name leaves empty, or that mixes what has no
   t.fails(function() known.column("runs.csv", {}, "mse") end, "runs.csv: choose one scale")
   t.fails(function() known.column("table.csv", { metric = "bits" }, "mean") end, "table.csv: 'b' has no mean")
   t.fails(function() known.lowest(mse "one", { "d" }) end, "no row 'd' in this column")
+  t.equal(refusal(p.less(1, 1 / 0)), "1 < inf: a side is no number, as what is divided by 0")
   t.fails(function() refusal(1 < 2) end, "a condition is a predicate")
 end)
 
