@@ -139,8 +139,9 @@ local function field_class(name)
   add("---@class longhaul." .. name)
   if known.first then add(("---@field [1] %s %s"):format(known.first[1], known.first[2])) end
   for _, field in ipairs(known) do
-    add(("---@field %s%s %s %s"):format(field[1], field.needed and "" or "?", field[4]
-      or field[2]:gsub(" or ", "|"), field[3]))
+    local default = field.default and (" (default: %s)"):format(field.default) or ""
+    add(("---@field %s%s %s %s%s"):format(field[1], field.needed and "" or "?", field[4]
+      or field[2]:gsub(" or ", "|"), field[3], default))
   end
   add("")
 end
@@ -250,12 +251,19 @@ local function call_table()
   return table.concat(rows, "\n") .. "\n"
 end
 
+-- What a value of a field is, to a reader: Lua's types, but that a count is whole.
+local function type_text(field) return field[4] == "integer" and "integer" or field[2] end
+
 local function field_table(name)
-  local rows = { "| field | what |", "|---|---|" }
-  if fields[name].first then rows[#rows + 1] = ("| first | %s |"):format(fields[name].first[2]) end
+  local rows = { "| field | type | default | meaning |", "|---|---|---|---|" }
+  local first = fields[name].first
+  if first then
+    rows[#rows + 1] = ("| first | %s | needed | %s |"):format(first[1]:gsub("|", " or "):gsub("longhaul%.spec",
+      "table"), first[2])
+  end
   for _, field in ipairs(fields[name]) do
-    rows[#rows + 1] = ("| `%s` | %s%s |"):format(field[1], cell(field[3]), field.needed
-      and " (needed)" or "")
+    rows[#rows + 1] = ("| `%s` | %s | %s | %s |"):format(field[1], type_text(field),
+      field.needed and "needed" or field.default or "", cell(field[3]))
   end
   return table.concat(rows, "\n") .. "\n"
 end

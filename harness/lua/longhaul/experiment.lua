@@ -166,11 +166,7 @@ local function label_of(row)
 end
 
 --- Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,
---- dataset = "books" }`. The first value is the label, or a point of lh.grid whose factors become
---- columns of runs.csv. `from` names a row whose trained weights this one starts from, `weights` a
---- file of weights or a name under which they were fetched, or { name, partly = true }; `values`
---- are numbers that the script knows of the row, as columns of runs.csv; `reach` is a loss for
---- tokens_to_reach; `tune`, made by lh.tune, chooses training options on the validation split.
+--- dataset = "books" }`. The first value is the label, or a point of lh.grid.
 ---@param row longhaul.row
 ---@return longhaul.experiment
 function Experiment:row(row)
@@ -228,8 +224,7 @@ local function check_views(self, thing, new)
 end
 
 --- Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" }, baseline
---- = "Slide:13L", published = "paper_table1" }`. `datasets` maps our names of datasets to the
---- paper's, or to "" where the paper has not used them; `best` says "min" or "max" for a metric.
+--- = "Slide:13L", published = "paper_table1" }`.
 ---@param options longhaul.table
 ---@return longhaul.experiment
 function Experiment:table(options)
@@ -259,10 +254,9 @@ local function add_sources(self, plot)
   end
 end
 
---- Declares a chart: `bench:plot { "pareto", x = "step_time_ms", y = "bits_per_token" }`. The kinds
---- are the files of harness/report/charts/, each with the fields that it takes. An axis is a
---- metric, a factor of the sweep or a model option; `{ "window", log = true }` makes it
---- logarithmic.
+--- Declares a chart: `bench:plot { "pareto", x = "step_time_ms", y = "bits_per_token" }`. Each
+--- kind has fields of its own. An axis is a metric, a factor of the sweep or a model option; `{ "window",
+--- log = true }` makes it logarithmic.
 ---@param options longhaul.plot
 ---@return longhaul.experiment
 function Experiment:plot(options)
@@ -285,8 +279,7 @@ end
 
 --- Declares exponents: `bench:fit { group = "attention", over = { "length" }, of = { time =
 --- "step_time_ms" }, published = "paper_table1" }`. For each value of the factor `group` and each
---- factor of `over`, rows that differ in it alone give the slope of log y over log x; `of` names
---- what is fitted: metrics, or functions of `value(metric)`.
+--- factor of `over`, rows that differ in it alone give the slope of log y over log x.
 ---@param options longhaul.fit
 ---@return longhaul.experiment
 function Experiment:fit(options)
@@ -301,8 +294,7 @@ function Experiment:fit(options)
 end
 
 --- Declares who is best at a moment: `bench:best_at { seconds = { 60, 180, 600 }, flops = { 1e12 } }`
---- lists, data set by data set, the training loss that each row has reached by then. Seconds are
---- those of a row's own steps, at the time that one takes on the idle machine.
+--- lists, data set by data set, the training loss that each row has reached by then.
 ---@param options longhaul.best_at
 ---@return longhaul.experiment
 function Experiment:best_at(options)
@@ -317,8 +309,8 @@ function Experiment:best_at(options)
 end
 
 --- Declares sample texts: `bench:sample { row = "Recurrent", tokens = "bytes", count = 4, context =
---- 300, length = 80 }`: `count` passages of `context` tokens of the validation split, each
---- continued by the row's model (temperature 0: by the likeliest tokens).
+--- 300, length = 80 }`: `count` passages of `context` tokens of the validation split. The
+--- row's model continues each by `length` tokens.
 ---@param options longhaul.sample
 ---@return longhaul.experiment
 function Experiment:sample(options)
@@ -366,11 +358,7 @@ local function check_predicates(claim)
 end
 
 --- Declares a claim: `bench:claim { "paper_p072", holds = p.less(2, BST "xl:2048" / BST
---- "rec:fixed:skip") }` with `p = lh.predicate`. `asks` is judged in place of `holds` where the paper's
---- sentence says more or less than the published predicate, and `expected` puts it in words.
---- `direction` is a weaker form, which `direction_says` puts in words. `untested` says why it cannot
---- fail, or is { predicate, reason }, which tells when; `of_size` names what is only known at scale
---- paper.
+--- "rec:fixed:skip") }` with `p = lh.predicate`.
 ---@param claim longhaul.claim
 ---@return longhaul.experiment
 function Experiment:claim(claim)

@@ -78,7 +78,7 @@ function longhaul.include(name) return loader.include(name) end
 function longhaul.include_each(name) return loader.include_each(name) end
 
 --- A new experiment. Its name is the folder under results/. With `runs` its rows are runs of that
---- other experiment, which a figure shares with a table: what one has trained the other finds.
+--- other experiment. So a figure shares runs with a table: what one has trained the other finds.
 ---@param name string "window-sweep"
 ---@param options? { runs?: string }
 ---@return longhaul.experiment
@@ -154,9 +154,8 @@ local function sizes_of(task)
 end
 
 --- A model at the size of a budget: `lh.match { lh.models.brt { layers = 4, heads = 2 }, task = task,
---- parameters = 1e6 }` is the same model with the width, and if no width does the depth, at which
---- it has a million parameters for that task, within 3 %; `flops_per_token` and `step_time_ms` are
---- the other budgets. Heads stay as many; hidden sizes that are stated grow with the width.
+--- parameters = 1e6 }` is the same model with a million parameters for that task, within 3 %. The width
+--- is changed, and the depth if no width does.
 ---@param options longhaul.match
 ---@return longhaul.spec
 function longhaul.match(options)
@@ -168,10 +167,8 @@ function longhaul.match(options)
 end
 
 --- Training options to be chosen for every row alike: `tune = lh.tune { rate = { 1e-3, 3e-3, 1e-2 },
---- steps = 200, by = "valid_bits_per_byte" }` in a row. Each combination is a trial of one seed, a run
---- of the experiment `NAME-trials`; the row trains with what did best on the validation split (of
---- `seeds = 3` in the mean).
---- `halving = true` gives few steps to all and more to the better half, round by round.
+--- steps = 200, by = "valid_bits_per_byte" }` in a row. Each combination is a trial. The row trains with
+--- what did best on the validation split.
 ---@param options longhaul.tune
 ---@return longhaul.tune
 function longhaul.tune(options) return tune.new(options) end
@@ -203,7 +200,7 @@ function longhaul.data.text(options) return data_of("text", "language_model", op
 function longhaul.data.series(options) return data_of("series", "forecasting", options) end
 
 --- The first of several corpora that is on this machine: `lh.data.first { "enwik8", "books" }`. The
---- last one is taken for granted; the embedded generator serves "books", "latex" and "code".
+--- last one is taken for granted. The embedded generator serves "books", "latex" and "code".
 ---@param names string[]
 ---@return string
 function longhaul.data.first(names)

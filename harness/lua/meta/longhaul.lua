@@ -151,11 +151,7 @@ function p.not_rising(terms) end
 local bench = {}
 
 ---Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,
----dataset = "books" }`. The first value is the label, or a point of lh.grid whose factors become
----columns of runs.csv. `from` names a row whose trained weights this one starts from, `weights` a
----file of weights or a name under which they were fetched, or { name, partly = true }; `values`
----are numbers that the script knows of the row, as columns of runs.csv; `reach` is a loss for
----tokens_to_reach; `tune`, made by lh.tune, chooses training options on the validation split.
+---dataset = "books" }`. The first value is the label, or a point of lh.grid.
 ---@param row longhaul.row
 ---@return longhaul.experiment
 function bench:row(row) end
@@ -166,48 +162,40 @@ function bench:row(row) end
 function bench:seeds(count) end
 
 ---Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" }, baseline
----= "Slide:13L", published = "paper_table1" }`. `datasets` maps our names of datasets to the
----paper's, or to "" where the paper has not used them; `best` says "min" or "max" for a metric.
+---= "Slide:13L", published = "paper_table1" }`.
 ---@param options longhaul.table
 ---@return longhaul.experiment
 function bench:table(options) end
 
----Declares a chart: `bench:plot { "pareto", x = "step_time_ms", y = "bits_per_token" }`. The kinds
----are the files of harness/report/charts/, each with the fields that it takes. An axis is a
----metric, a factor of the sweep or a model option; `{ "window", log = true }` makes it
----logarithmic.
+---Declares a chart: `bench:plot { "pareto", x = "step_time_ms", y = "bits_per_token" }`. Each
+---kind has fields of its own. An axis is a metric, a factor of the sweep or a model option; `{ "window",
+---log = true }` makes it logarithmic.
 ---@param options longhaul.plot
 ---@return longhaul.experiment
 function bench:plot(options) end
 
 ---Declares exponents: `bench:fit { group = "attention", over = { "length" }, of = { time =
 ---"step_time_ms" }, published = "paper_table1" }`. For each value of the factor `group` and each
----factor of `over`, rows that differ in it alone give the slope of log y over log x; `of` names
----what is fitted: metrics, or functions of `value(metric)`.
+---factor of `over`, rows that differ in it alone give the slope of log y over log x.
 ---@param options longhaul.fit
 ---@return longhaul.experiment
 function bench:fit(options) end
 
 ---Declares who is best at a moment: `bench:best_at { seconds = { 60, 180, 600 }, flops = { 1e12 } }`
----lists, data set by data set, the training loss that each row has reached by then. Seconds are
----those of a row's own steps, at the time that one takes on the idle machine.
+---lists, data set by data set, the training loss that each row has reached by then.
 ---@param options longhaul.best_at
 ---@return longhaul.experiment
 function bench:best_at(options) end
 
 ---Declares sample texts: `bench:sample { row = "Recurrent", tokens = "bytes", count = 4, context =
----300, length = 80 }`: `count` passages of `context` tokens of the validation split, each
----continued by the row's model (temperature 0: by the likeliest tokens).
+---300, length = 80 }`: `count` passages of `context` tokens of the validation split. The
+---row's model continues each by `length` tokens.
 ---@param options longhaul.sample
 ---@return longhaul.experiment
 function bench:sample(options) end
 
 ---Declares a claim: `bench:claim { "paper_p072", holds = p.less(2, BST "xl:2048" / BST
----"rec:fixed:skip") }` with `p = lh.predicate`. `asks` is judged in place of `holds` where the paper's
----sentence says more or less than the published predicate, and `expected` puts it in words.
----`direction` is a weaker form, which `direction_says` puts in words. `untested` says why it cannot
----fail, or is { predicate, reason }, which tells when; `of_size` names what is only known at scale
----paper.
+---"rec:fixed:skip") }` with `p = lh.predicate`.
 ---@param claim longhaul.claim
 ---@return longhaul.experiment
 function bench:claim(claim) end
@@ -255,7 +243,7 @@ function lh.include(name) end
 function lh.include_each(name) end
 
 ---A new experiment. Its name is the folder under results/. With `runs` its rows are runs of that
----other experiment, which a figure shares with a table: what one has trained the other finds.
+---other experiment. So a figure shares runs with a table: what one has trained the other finds.
 ---@param name string "window-sweep"
 ---@param options? { runs?: string }
 ---@return longhaul.experiment
@@ -280,18 +268,15 @@ function lh.parameters(model, over) end
 function lh.state_bytes(model, task) end
 
 ---A model at the size of a budget: `lh.match { lh.models.brt { layers = 4, heads = 2 }, task = task,
----parameters = 1e6 }` is the same model with the width, and if no width does the depth, at which
----it has a million parameters for that task, within 3 %; `flops_per_token` and `step_time_ms` are
----the other budgets. Heads stay as many; hidden sizes that are stated grow with the width.
+---parameters = 1e6 }` is the same model with a million parameters for that task, within 3 %. The width
+---is changed, and the depth if no width does.
 ---@param options longhaul.match
 ---@return longhaul.spec
 function lh.match(options) end
 
 ---Training options to be chosen for every row alike: `tune = lh.tune { rate = { 1e-3, 3e-3, 1e-2 },
----steps = 200, by = "valid_bits_per_byte" }` in a row. Each combination is a trial of one seed, a run
----of the experiment `NAME-trials`; the row trains with what did best on the validation split (of
----`seeds = 3` in the mean).
----`halving = true` gives few steps to all and more to the better half, round by round.
+---steps = 200, by = "valid_bits_per_byte" }` in a row. Each combination is a trial. The row trains with
+---what did best on the validation split.
 ---@param options longhaul.tune
 ---@return longhaul.tune
 function lh.tune(options) end
@@ -307,7 +292,7 @@ function lh.data.text(options) end
 function lh.data.series(options) end
 
 ---The first of several corpora that is on this machine: `lh.data.first { "enwik8", "books" }`. The
----last one is taken for granted; the embedded generator serves "books", "latex" and "code".
+---last one is taken for granted. The embedded generator serves "books", "latex" and "code".
 ---@param names string[]
 ---@return string
 function lh.data.first(names) end

@@ -111,55 +111,55 @@
 ---@field part? string "position": bits of a token by its place in the document; "kept": by how many tokens are read before it; "changed": what one other token costs, by how far back it stands; "recall": right answers by when the token was last read
 
 ---@class longhaul.row
----@field [1] string|table the label, or a point of `lh.grid`, whose factors become columns of runs.csv; one that is called as an option of its model has that option's value
+---@field [1] string|table the label, or a point of `lh.grid`, whose factors become columns of runs.csv. A factor that is called as an option of the model has that option's value
 ---@field model longhaul.spec an architecture and its options: `lh.models.NAME { ... }`
 ---@field task longhaul.spec what is predicted, and the data: `lh.tasks.NAME { ... }`
 ---@field train longhaul.spec how it is trained: `lh.train { ... }`
----@field seeds? integer how many; default: `bench:seeds(n)`, else 1
----@field dataset? string its name in tables; default: the corpus' name
----@field label? string for a point of `lh.grid`
----@field slug? string what the column `model` says; default: the published table's for this label, else the model's class
----@field published_row? string the paper's label, where it is another
+---@field seeds? integer how many (default: `bench:seeds(n)`, else 1)
+---@field dataset? string the name of its data in tables (default: the corpus' name)
+---@field label? string the label of a point of `lh.grid` (default: the values of its factors)
+---@field slug? string what the column `model` says (default: the published table's for this label, else the model's class)
+---@field published_row? string the paper's label, where it is another (default: the label)
 ---@field from? string|table the row whose trained weights of the same seed it begins with: a label, or `{ bench, label }`
----@field weights? string|table a weight file, or a name under which one was fetched; `{ name, partly = true }`: it may lack parameters
----@field keep_weights? boolean keeps the row's own under `results/<experiment>/weights/`
----@field values? table<string, number> metrics that the script knows itself: `{ kaplan_flops_per_token = 1e6 }`
+---@field weights? string|table a weight file, or a name under which one was fetched. `{ name, partly = true }`: it may lack parameters
+---@field keep_weights? boolean keeps the row's own weights under `results/<experiment>/weights/` (default: false)
+---@field values? table<string, number> metrics that the script knows itself, as columns of runs.csv: `{ kaplan_flops_per_token = 1e6 }`
 ---@field tune? longhaul.tune training options to choose on the validation split, made by `lh.tune`
 ---@field context? table<string, integer> measures how far back the trained model looks, over passages of the validation split: `{ length = 512, passages = 256 }`
 ---@field reach? table<string, number> a loss of the curve for `tokens_to_reach`: `{ valid_bits = 2.0 }`
 
 ---@class longhaul.tune
 ---@field by longhaul.metric a loss or score of the validation split, `"valid_bits_per_token"`
----@field steps? integer of a trial; default: those of the row
----@field seeds? integer of a trial, whose mean decides; default: 1
----@field halving? boolean in rounds: all choices for a fraction of the steps, then the better half of them for twice as many, and so on; the last two have all `steps`
----@field OPTION? any[] a training option, with the values that are tried: `rate = { 1e-3, 3e-3 }`
+---@field steps? integer of a trial (default: those of the row)
+---@field seeds? integer of a trial; their mean decides (default: 1)
+---@field halving? boolean in rounds: all choices for a fraction of the steps, then the better half of them for twice as many, and so on. The last two have all `steps` (default: false)
+---@field OPTION? any[] a training option, with the values that are tried: `rate = { 1e-3, 3e-3 }`. At least one is needed
 
 ---@class longhaul.match
 ---@field [1] longhaul.spec the model, `lh.models.NAME { ... }`, with all but its size
----@field task longhaul.spec what it is for: it says how many tokens or features there are
----@field parameters? number how many it shall have, embeddings included
+---@field task longhaul.spec what it is for. It says how many tokens or features there are
+---@field parameters? number how many the model shall have, embeddings included
 ---@field flops_per_token? number what one token shall take forward
 ---@field step_time_ms? number what a training step shall take on this machine
----@field train? longhaul.spec with step_time_ms: how it is trained; default: lh.train {}
+---@field train? longhaul.spec with `step_time_ms`: how it is trained (default: lh.train {})
 
 ---@class longhaul.table
 ---@field columns longhaul.metric[] metrics, in order
----@field baseline? string|table<string, any> label, or factors, of the row that `relative_step_time` refers to
+---@field baseline? string|table<string, any> the label, or the factors, of the row that `relative_step_time` refers to
 ---@field published? string a table of `results/published/` whose values stand beside ours
 ---@field datasets? table<string, string> our names of data sets to the paper's, or to `""` where it has none
 ---@field best? table<longhaul.metric, "min"|"max"> `"min"` or `"max"` for a metric that does not say which end is better
 ---@field select? "best_valid" `"best_valid"`: the seed that did best on the validation split
----@field name? string of its files; default: `table`
+---@field name? string of its files (default: table)
 ---@field title? string above it
 
 ---@class longhaul.fit
 ---@field group string the factor that has an exponent for each of its values
 ---@field over string[] the factors of growth
 ---@field of table<string, any> what is fitted, by name: a metric, or a function of `value(metric)`
----@field published? string a table whose formulas are printed beside
+---@field published? string a table of `results/published/` whose formulas are printed beside
 ---@field crossing? string a group: from where on each of the others is below it
----@field name? string of its files; default: `exponents`
+---@field name? string of its files (default: exponents)
 
 ---@class longhaul.best_at
 ---@field seconds? number[] moments, in seconds of a row's own training steps
@@ -171,26 +171,26 @@
 ---@field count integer passages
 ---@field context integer tokens of the validation split that are read
 ---@field length integer tokens that are added
----@field temperature? number 0 (default): the likeliest tokens
+---@field temperature? number of the draw; 0: the likeliest tokens (default: 0)
 
 ---@class longhaul.claim
 ---@field [1] string its id, as in results/published
 ---@field holds longhaul.predicate the published predicate
----@field asks? longhaul.predicate what the sentence asks, where the published predicate asks for less, or for more
+---@field asks? longhaul.predicate what is judged in place of `holds`, where the paper's sentence says more or less than the published predicate
 ---@field direction? longhaul.predicate a weaker form
----@field direction_says? string the weaker form in words
----@field untested? string|table why it cannot fail, or `{ predicate, reason }`
+---@field direction_says? string the weaker form in words (default: the signs are as printed, a printed bound is missed)
+---@field untested? string|table why it cannot fail; or `{ predicate, reason }`: it cannot where the predicate holds
 ---@field of_size? string what only scale `paper` tells
 ---@field scale_changes? string what the scale changes of it
----@field expected? string in place of the sentence of results/published
----@field says? string the claim in words, where no paper makes it
----@field paper? string default: from the id
----@field note? string beside the verdict
+---@field expected? string in words what is expected of the numbers (default: the comparison of results/published)
+---@field says? string the claim in words, where no paper makes it (default: the sentence of results/published)
+---@field paper? string who makes it (default: what stands before `_p` in the id, where that paper has it)
+---@field note? string what stands beside the verdict
 
 ---@class longhaul.cell
 ---@field experiment longhaul.experiment whose row it is
 ---@field row string label, or a slug that no other row has
 ---@field metric longhaul.metric a column of runs.csv
----@field dataset? string without: the mean over data sets, for costs that seeds share; of the rest the row's only data set
----@field published? string the paper's table, "paper_table1"
----@field printed_as? longhaul.metric what the paper's number stands for, where that is another metric
+---@field dataset? string the data set of the row (default: of costs that seeds share the mean over data sets; of the rest the row's only data set)
+---@field published? string the paper's table: `"paper_table1"`
+---@field printed_as? longhaul.metric what the paper's number stands for, where that is another metric (default: the metric)
