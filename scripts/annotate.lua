@@ -1,5 +1,5 @@
 -- Writes harness/lua/meta/, from which an editor completes scripts, and the tables of calls,
--- fields, options of training, metrics and kinds of charts in docs/lua.md:
+-- fields, options of tasks and training, metrics and kinds of charts in docs/lua.md:
 --   build/longhaul lua scripts/annotate.lua [check]
 -- Functions are described where they stand, fields of rows and the like in fields.lua, options in
 -- the tables of models, tasks and training, metrics and kinds of charts in their registries:
@@ -203,6 +203,10 @@ end)
 
 local docs = "docs/lua.md"
 
+-- The tasks that have a section of their own there.
+local has_section = { language_model = true, forecasting = true, imagenet64 = true, translation = true,
+  scripted_tokens = true }
+
 -- The other columns that a line has.
 local function columns_of(line)
   local columns = {}
@@ -268,9 +272,9 @@ local function field_table(name)
   return table.concat(rows, "\n") .. "\n"
 end
 
-local function training_table()
+local function option_table(options)
   local rows = { "| option | what | default | values |", "|---|---|---|---|" }
-  for _, option in ipairs(core.train_options()) do
+  for _, option in ipairs(options) do
     rows[#rows + 1] = ("| `%s` | %s | %s | %s |"):format(option.name, cell(option.meaning),
       option.default, cell(option_text.range(option)))
   end
@@ -291,7 +295,12 @@ end
 local documented = with_table(core.read_file(docs), "metrics", metric_table())
 documented = with_table(documented, "kinds of charts", kind_table())
 documented = with_table(documented, "calls", call_table())
-documented = with_table(documented, "options of training", training_table())
+documented = with_table(documented, "options of training", option_table(core.train_options()))
+for _, task in ipairs(core.tasks()) do
+  if has_section[task.name] then
+    documented = with_table(documented, "options of " .. task.name, option_table(task.options))
+  end
+end
 for _, name in ipairs(described) do
   documented = with_table(documented, "fields of a " .. name, field_table(name))
 end
