@@ -6,8 +6,7 @@
 const lh_option lh_corpus_config_options[] = {
     LH_TEXT("name", lh_corpus_config, name, "books",
             "books, latex, code, generate:KIND, plugin:NAME, a name that `longhaul data list` "
-            "shows, or a "
-            "folder or a file of JSON lines with a slash in its path"),
+            "shows, or a folder or a file (text, JSON lines) with a slash in its path"),
     LH_TEXT("tokens", lh_corpus_config, tokens, "bytes",
             "tokenizer: " LH_TOKENIZERS "; :NAME+NAME behind SIZE: trained on those corpora"),
     LH_INTEGER("documents", lh_corpus_config, documents, 200, 1, 1e7,

@@ -9,7 +9,7 @@
 ---@field evaluate_documents? integer # documents of a split that an evaluation reads; 0: all (default 0)
 ---@field evaluate_batches? integer # batches after which an evaluation ends; 0: at the end of the documents (default 0)
 ---@field subsequences? "none"|"disjoint"|"quarter"|"streams" # join the documents; read every segment by itself (disjoint ones, or in training one at every quarter of a segment), or in each row of a batch its part from end to end (streams) (default none)
----@field name? string # books, latex, code, generate:KIND, plugin:NAME, a name that `longhaul data list` shows, or a folder or a file of JSON lines with a slash in its path (default books)
+---@field name? string # books, latex, code, generate:KIND, plugin:NAME, a name that `longhaul data list` shows, or a folder or a file (text, JSON lines) with a slash in its path (default books)
 ---@field tokens? string # tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:NAME, sentencepiece:FILE.model, sentencepiece:train:SIZE, subwords:NAME, words:FILE, words:train:SIZE; :NAME+NAME behind SIZE: trained on those corpora (default bytes)
 ---@field documents? integer # generator: documents to train on, beside ten each to validate and to test (default 200)
 ---@field document_bytes? integer # generator: size of a document (default 32768)
