@@ -133,15 +133,17 @@ local function owner_class(owner)
   end
 end
 
+-- What stands behind the meaning of a field that has a default.
+local function default_text(field) return field.default and (" (default: %s)"):format(field.default) or "" end
+
 -- What rows, tables and the like may say.
 local function field_class(name)
   local known = fields[name]
   add("---@class longhaul." .. name)
   if known.first then add(("---@field [1] %s %s"):format(known.first[1], known.first[2])) end
   for _, field in ipairs(known) do
-    local default = field.default and (" (default: %s)"):format(field.default) or ""
     add(("---@field %s%s %s %s%s"):format(field[1], field.needed and "" or "?", field[4]
-      or field[2]:gsub(" or ", "|"), field[3], default))
+      or field[2]:gsub(" or ", "|"), field[3], default_text(field)))
   end
   add("")
 end
@@ -164,7 +166,7 @@ local function plot_class()
   for _, name in ipairs(kinds.names()) do
     for _, entry in ipairs(kinds.fields(kinds.find(name))) do
       if not seen[entry[1]] then
-        add(("---@field %s? %s %s"):format(entry[1], entry[2]:gsub(" or ", "|"), entry[3]))
+        add(("---@field %s? %s %s%s"):format(entry[1], entry[2]:gsub(" or ", "|"), entry[3], default_text(entry)))
       end
       seen[entry[1]] = true
     end
@@ -232,20 +234,30 @@ local function metric_table()
   return table.concat(rows, "\n") .. "\n"
 end
 
-local function kind_table()
-  local rows = { "| kind | shows | fields |", "|---|---|---|" }
-  for i, name in ipairs(kinds.names()) do
-    local kind, fields = kinds.find(name), {}
-    for k, entry in ipairs(kind.fields) do
-      fields[k] = ("`%s`%s: %s"):format(entry[1], entry.needed and " (needed)" or "", entry[3])
-    end
-    rows[i + 2] = ('| `"%s"` | %s | %s |'):format(name, kind.says, table.concat(fields, "<br>"))
-  end
-  return table.concat(rows, "\n") .. "\n"
-end
-
 -- A cell of a Markdown table.
 local function cell(text) return (text:gsub("|", "\\|")) end
+
+-- What a value of a field is, to a reader: Lua's types, but that a count is whole.
+local function type_text(field) return field[4] == "integer" and "integer" or field[2] end
+
+-- The cells of a field: name, type, default and meaning.
+local function field_cells(field)
+  return ("| `%s` | %s | %s | %s |"):format(field[1], type_text(field),
+    field.needed and "needed" or field.default or "", cell(field[3]))
+end
+
+-- The kinds, then the fields of each; those of all kinds first.
+local function kind_table()
+  local shown, rows = { "| kind | shows |", "|---|---|" },
+    { "| kind | field | type | default | meaning |", "|---|---|---|---|---|" }
+  for _, field in ipairs(kinds.shared) do rows[#rows + 1] = "| all " .. field_cells(field) end
+  for _, name in ipairs(kinds.names()) do
+    local kind = kinds.find(name)
+    shown[#shown + 1] = ('| `"%s"` | %s |'):format(name, kind.says)
+    for _, field in ipairs(kind.fields) do rows[#rows + 1] = ('| `"%s"` %s'):format(name, field_cells(field)) end
+  end
+  return table.concat(shown, "\n") .. "\n\n" .. table.concat(rows, "\n") .. "\n"
+end
 
 local function call_table()
   local rows = { "| call | gives |", "|---|---|" }
@@ -255,9 +267,6 @@ local function call_table()
   return table.concat(rows, "\n") .. "\n"
 end
 
--- What a value of a field is, to a reader: Lua's types, but that a count is whole.
-local function type_text(field) return field[4] == "integer" and "integer" or field[2] end
-
 local function field_table(name)
   local rows = { "| field | type | default | meaning |", "|---|---|---|---|" }
   local first = fields[name].first
@@ -265,10 +274,7 @@ local function field_table(name)
     rows[#rows + 1] = ("| first | %s | needed | %s |"):format(first[1]:gsub("|", " or "):gsub("longhaul%.spec",
       "table"), first[2])
   end
-  for _, field in ipairs(fields[name]) do
-    rows[#rows + 1] = ("| `%s` | %s | %s | %s |"):format(field[1], type_text(field),
-      field.needed and "needed" or field.default or "", cell(field[3]))
-  end
+  for _, field in ipairs(fields[name]) do rows[#rows + 1] = field_cells(field) end
   return table.concat(rows, "\n") .. "\n"
 end
 

@@ -2,7 +2,7 @@
 -- which there are. A kind is
 --   says     what it shows, for documentation and editors
 --   fields   { { name, types, meaning, needed = true } ... }: what a plot of this kind may say beside kinds.shared,
---            and, where it is needed, has to
+--            and, where it is needed, has to; `default` where there is one
 --   check    function(plot): what is wrong with it, or nil (optional)
 --   check_rows  function(plot, rows): the same of a plot and all its rows, once the script has
 --            ended (optional)
@@ -22,9 +22,9 @@ local kinds = {}
 
 --- The fields of every plot, of whatever kind.
 kinds.shared = {
-  { "title", "string", "default: experiment, data and axes" },
-  { "name", "string", "of its files; default: the kind" },
-  { "dataset", "string", "the only one to show" },
+  { "title", "string", "what stands above it, before data and scale", default = "experiment, data and axes" },
+  { "name", "string", "of its files", default = "the kind" },
+  { "dataset", "string", "the only data set to show", default = "all, mostly in a chart each" },
 }
 
 local folder = "longhaul.report.charts."

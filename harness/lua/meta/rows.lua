@@ -89,11 +89,11 @@
 ---@field [1] "bars"|"boxes"|"columns"|"lines"|"loss"|"outputs"|"pareto"|"profile"|"recurrence"|"trials"
 ---@field y? string|table a metric
 ---@field published? string a table of `results/published/`: hollow marks where it prints what is shown; the title of x says where others lie
----@field title? string default: experiment, data and axes
----@field name? string of its files; default: the kind
----@field dataset? string the only one to show
----@field by? string|function the box of a row: a factor, an option of the model, or a function of the row; default: its data set
----@field of? table experiments whose rows are shown; default: this one
+---@field title? string what stands above it, before data and scale (default: experiment, data and axes)
+---@field name? string of its files (default: the kind)
+---@field dataset? string the only data set to show (default: all, mostly in a chart each)
+---@field by? string|function the box of a row: a factor, an option of the model, or a function of the row (default: its data set)
+---@field of? table experiments whose rows are shown (default: this one)
 ---@field row? string the only label to show
 ---@field rows? table their labels
 ---@field without? string "%s, no REM": splits each column into what the row of that name takes and the rest; what it takes above the whole is hatched, and the spread is that of the whole
@@ -106,7 +106,7 @@
 ---@field together? boolean true: all data sets in one chart
 ---@field layer? number counted from 1
 ---@field input? string a string of 0 and 1, the letters of a regular language
----@field label? string what points are labelled by, like `group`; default: the row
+---@field label? string what points are labelled by, like `group` (default: the row)
 ---@field frontier? boolean false: without the front
 ---@field part? string "position": bits of a token by its place in the document; "kept": by how many tokens are read before it; "changed": what one other token costs, by how far back it stands; "recall": right answers by when the token was last read
 

@@ -13,8 +13,8 @@ local boxes = {
   fields = {
     { "y", "string", "a metric that layers have, as rsa_gate", needed = true },
     { "by", "string or function",
-      "the box of a row: a factor, an option of the model, or a function of the row; default: its data set" },
-    { "of", "table", "experiments whose rows are shown; default: this one" },
+      "the box of a row: a factor, an option of the model, or a function of the row", default = "its data set" },
+    { "of", "table", "experiments whose rows are shown", default = "this one" },
     { "row", "string", "the only label to show" },
   },
   of_all = true,

@@ -10,10 +10,10 @@ local loss = {
   says = "a column of the curves over the steps, or over what they cost, one curve per row, the mean over its seeds in "
     .. "a band from the least to the most of them",
   fields = {
-    { "y", "string or table", "a column of the curves; default: the training loss; { name, log = true } is "
-      .. "logarithmic" },
-    { "x", "string or table", "what they run over: step (default), seconds (steps at the time that one takes "
-      .. "on the idle machine) or flops, which two are logarithmic; { name, log = true or false } says it" },
+    { "y", "string or table", "a column of the curves; { name, log = true } is logarithmic",
+      default = "the training loss" },
+    { "x", "string or table", "what they run over: step, seconds (steps at the time that one takes on the idle "
+      .. "machine) or flops. The last two are logarithmic; { name, log = true or false } says it", default = "step" },
   },
 }
 

@@ -13,7 +13,7 @@ local pareto = {
     parts.x_field,
     parts.y_field,
     parts.group_field "a colour",
-    { "label", "string", "what points are labelled by, like `group`; default: the row" },
+    { "label", "string", "what points are labelled by, like `group`", default = "the row" },
     { "frontier", "boolean", "false: without the front" },
     parts.published_field,
     parts.where,

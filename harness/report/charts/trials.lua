@@ -8,7 +8,7 @@ local trials = {
   says = "the validation score of each row's trials (`lh.tune`) over an option that was tried, the best of those with "
     .. "its value, a curve per row, the chosen one marked",
   fields = {
-    { "x", "string", "the option; default: rate where it was tried, else the first of them" },
+    { "x", "string", "the option", default = "rate where it was tried, else the first of them" },
   },
 }
 
