@@ -30,8 +30,10 @@ local function unread(train)
   for _, belonging in ipairs(belongings) do
     local names, owner, values = table.unpack(belonging)
     for _, name in ipairs(is_default(train, owner) and names or {}) do
-      list[#list + 1] = not is_default(train, name) and ("%s=%s says nothing with the default, %s=%s; it is of %s"):format(
-        name, train:spelled(name), owner, train:spelled(owner), values) or nil
+      if not is_default(train, name) then
+        list[#list + 1] = ("%s=%s says nothing with the default, %s=%s; it is of %s"):format(name, train:spelled(name),
+          owner, train:spelled(owner), values)
+      end
     end
   end
   return list
@@ -42,8 +44,8 @@ local function doubts_of(run)
   local function option(name) return row.train:option(name) end
   local list, optimizer, peak = unread(row.train), option "optimizer", peak_of(row.train)
   if option "steps" > 0 and option "warmup" > option "steps" then
-    list[#list + 1] = ("warmup=%d is longer than its %d steps, and the rate never comes to %.2g: say warmup in lh.train")
-      :format(option "warmup", option "steps", peak)
+    list[#list + 1] = ("warmup=%d is longer than its %d steps, and the rate never comes to %.2g: "
+      .. "say warmup in lh.train"):format(option "warmup", option "steps", peak)
   end
   if optimizer ~= "adafactor" and option "rate" == 1 and not row.untuned then
     list[#list + 1] = "rate=1, the default, is Adafactor's, and large for " .. optimizer .. ": say rate in lh.train"

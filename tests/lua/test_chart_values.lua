@@ -6,7 +6,6 @@ local parts = require "longhaul.report.chart_parts"
 local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
 local lh = require "longhaul"
-local label = require "longhaul.report.label"
 local results = require "longhaul.report.results"
 local runs = dofile "tests/lua/runs.lua"
 local store = require "longhaul.run.store"
@@ -187,19 +186,6 @@ t.test("pareto: a point per row with both spreads and its group, the front of wh
     10 - 0.09 * 70, right))
   t.contains(made.after[2], ("set yrange [0:%.10g]\n"):format(1.09 * (6 + root)))
   t.equal(block(made, "labels")[1][3][3], "a 2")
-end)
-
-t.test("pareto: a label is no longer than half of the chart", function()
-  local long = lh.experiment "long-labels"
-  for i, text in ipairs { "short", ("very long "):rep(20) .. "label" } do
-    long:row { text, model = model, task = task, train = train, dataset = "d" }
-    put("long-labels", text, "d", 1, { bits_per_byte = i, flops_per_token = i })
-  end
-  long:plot { "pareto", x = "flops_per_token", y = "bits_per_byte" }
-  local labels = block(charts_of(long).pareto, "labels")[1]
-  t.equal(labels[1][3], "short")
-  t.equal(labels[2][3]:sub(1, 10) .. labels[2][3]:sub(-3), "very long …")
-  t.check(label.width(labels[2][3]) < 835 / 2, labels[2][3])
 end)
 
 t.test("pareto upwards where more is better; labels by a factor, a logarithmic axis", function()

@@ -5,6 +5,7 @@ local boxes = require "longhaul.report.charts.boxes"
 local columns = require "longhaul.report.charts.columns"
 local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
+local label = require "longhaul.report.label"
 local lh = require "longhaul"
 local report = require "longhaul.report.report"
 local results = require "longhaul.report.results"
@@ -367,6 +368,18 @@ t.test("what encodings add to heads is drawn over the letters that the model rea
     t.equal(curves[2][letter][1], letter)
     t.equal(curves[2][letter][2], heads[2][letter])
   end
+end)
+
+t.test("a label of a Pareto chart is no longer than half of it", function()
+  local long = lh.experiment "long-labels"
+  for i, text in ipairs { "short", ("very long "):rep(20) .. "label" } do
+    long:row { text, model = encoded, task = task, train = train, dataset = "set1" }
+    runs.put(folder, long, { label = text, scale = "smoke", mse = i, flops_per_token = i })
+  end
+  long:plot { "pareto", x = "flops_per_token", y = "mse" }
+  local program = gnuplot.program(chart.values(long, settings, results.of(long, settings))[1])
+  t.contains(program, '"short"')
+  t.check(label.width(program:match '"(very long [^"]*…)"') < 835 / 2, "as wide as the plot")
 end)
 
 t.test("fields that do not fit are refused", function()

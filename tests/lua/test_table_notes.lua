@@ -1,6 +1,7 @@
 -- What stands below a table: which sentence belongs to which cells, and which rows a reason names.
 local t = dofile "tests/test.lua"
 local notes = require "longhaul.report.table_notes"
+local tuning = require "longhaul.run.tuning"
 
 local function cell(more)
   local made = { measured = 1, seeds = 3, status = "done", reasons = {} }
@@ -106,6 +107,16 @@ t.test("one cost for several data sets is called a mean, unless a column is of o
   t.check(not of({ metric = "bits_per_byte" }, true):find(mean, 1, true), "no cost")
   t.contains(of({ metric = "step_time_ms", apart = true }, false),
     "is of several rounds: only the relative step time compares rows.")
+end)
+
+t.test("what was chosen for a label of several data sets is told with the data set", function()
+  local rows = {}
+  for i, place in ipairs { { "LSTM", "books" }, { "LSTM", "latex" }, { "Slide", "books" } } do
+    rows[i] = { label = place[1], dataset = place[2], tuned = { text = "rate=" .. i, edges = {} },
+      tune = { by = "valid_bits_per_byte", choices = 3, seeds = 1, rounds = 1 } }
+  end
+  t.equal(tuning.sentence(rows), "Chosen by valid_bits_per_byte among 3 trials a row: LSTM (books) rate=1; "
+    .. "LSTM (latex) rate=2; Slide rate=3.")
 end)
 
 t.finish()

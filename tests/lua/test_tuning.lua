@@ -105,15 +105,6 @@ t.test("the least validation loss decides, not the test split", function()
   t.contains(tuning.sentence(many), "rate=0.003 in 5 rows; rate=0.01 in 5. At the edge")
 end)
 
-t.test("a label of several data sets is told with its data set", function()
-  local bench, settings = sweep("tuned", rates), settings_in(scratch())
-  pretend(bench, settings, "valid_bits_per_token", { 3, 2, 4, 5, 3, 1 })
-  tuning.settle(bench, settings)
-  local elsewhere = setmetatable({ label = bench.rows[1].label, dataset = "latex" }, { __index = bench.rows[2] })
-  t.contains(tuning.sentence { bench.rows[1], elsewhere, bench.rows[2] },
-    "a row: width 8 (books) rate=0.003; width 8 (latex) rate=0.01; width 16 rate=0.01.")
-end)
-
 t.test("a trial that failed is not among those that a row had, one that diverged is", function()
   local bench, settings = sweep("lost", rates), settings_in(scratch())
   pretend(bench, settings, "valid_bits_per_token", { 3, "failed", 4, 5, "diverged", 1 })
