@@ -325,8 +325,8 @@ static int lock(lua_State *lua) {
     return has ? 1 : 0;
 }
 
-/* is_locked(path) -> whether another process holds the lock; nothing is made, locked or awaited. Not
- * for a lock of this process: to close the file gives it back. */
+/* is_locked(path) -> whether another process holds the lock; nothing is made, locked or awaited.
+ * Not for a lock of this process: to close the file gives it back. */
 static int is_locked(lua_State *lua) {
     const char *path = luaL_checkstring(lua, 1);
     const int file = open(path, O_RDONLY | O_CLOEXEC);
