@@ -369,7 +369,7 @@ run-tests: $(addsuffix .list,$(filter-out gradients sim races,$(LISTS)))
 
 again = $(Q)+$(MAKE) $(1)
 # Gradients are those of the formulas, whatever instructions compute them: one set will do.
-in_double = WERROR=1 REAL=double CPU_ISAS=$(lastword $(isas_to_test))
+in_double = WERROR=1 REAL=double CPU_ISAS=scalar
 
 .PHONY: test test-long test-double test-sanitize test-faults run-faults test-threads run-threads test-races run-races test-soak run-soak mutants fuzz run-fuzz conformance run-conformance syntax lint
 test: ## The whole suite: gradient checks in double and the CUDA sources on the simulator included
