@@ -163,7 +163,7 @@ static void attend_back(const lh_attention_backward_args *args, int s, int64_t b
     const number scale = head_scale_of(spec, h), kept = kept_weight(spec, s, b, h, i, j);
     const number p = exp(scale * plain - shift_of(lse[(b * spec->heads + h) * spec->queries + i]));
     const number dweight = kept * inner_rounded(spec, dout, row_of(&source->v, b, j, h));
-    const number dscore = p * (dweight - inner(dout, out, spec->head_width));
+    const number dscore = p * (dweight - inner_against(dout, out, spec->head_width));
     number *dhead_scale = (void *)args->dhead_scale, *dbias = (void *)args->dbias;
     add_rounded(spec, &args->dq, b, i, h, scale * spec->scale, dscore, k);
     add_rounded(spec, &source->dk, b, j, h, scale * spec->scale, dscore, q);

@@ -100,8 +100,8 @@ static void attend_nearest_back(const lh_knn_attention_backward_args *args, int6
     number mean = 0;
     for (int64_t r = 0; r < args->top; r++)
         if (index[r] >= 0)
-            mean += weight[r] *
-                    inner(dout, memory_row(args->v, &shape, b, index[r], h), args->head_width);
+            mean += weight[r] * inner_against(dout, memory_row(args->v, &shape, b, index[r], h),
+                                              args->head_width);
     for (int64_t r = 0; r < args->top; r++) {
         if (index[r] < 0 || weight[r] == 0) continue;
         const number *k = memory_row(args->k, &shape, b, index[r], h);

@@ -121,6 +121,16 @@ static inline number inner(const number *a, const number *b, int64_t count) {
     return sum;
 }
 
+/* The same from the other end and with the other sign, for what an inner product is taken from:
+ * however both are rounded, they are so apart. Two that are equal by the formula need not be in a
+ * kernel. */
+static inline number inner_against(const number *a, const number *b, int64_t count) {
+    number sum = 0;
+    for (int64_t i = count - 1; i >= 0; i--)
+        sum -= a[i] * b[i];
+    return -sum;
+}
+
 /* A product of two operands, as the attention rounds them. */
 static inline number inner_rounded(const lh_attention_spec *spec, const number *a,
                                    const number *b) {

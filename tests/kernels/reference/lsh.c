@@ -142,7 +142,7 @@ static void attend_hashed_back(const lh_lsh_attention_backward_args *args, int64
     const int64_t pair = b * spec->heads + h, width = spec->head_width;
     const number *q = row_of(&args->q, b, i, h), *dout = row_of(&args->dout, b, i, h);
     const number lse = ((const number *)(const void *)args->lse)[pair * spec->length + i];
-    const number delta = inner(dout, row_of(&args->out, b, i, h), width);
+    const number delta = inner_against(dout, row_of(&args->out, b, i, h), width);
     if (lse == -(number)INFINITY) add_scaled(&args->dv, b, i, h, 1, dout, width);
     for (int64_t j = 0; j < spec->length; j++) {
         for (int64_t n = lsh_times(spec, pair, i, j); n > 0; n--) {
