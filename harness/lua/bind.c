@@ -54,6 +54,18 @@ void lh_lua_tell_next(lh_lua_hearer *hearer, lh_lua_values *values, const void *
     if (hearer->status == LUA_OK) lua_pop(hearer->lua, 1);
 }
 
+void lh_lua_gather(lua_State *lua, lua_CFunction add, lh_lua_hearer *hearer) {
+    lua_newtable(lua);
+    lua_pushvalue(lua, -1);
+    lua_pushcclosure(lua, add, 1);
+    *hearer = (lh_lua_hearer){.lua = lua, .function = lua_gettop(lua), .status = LUA_OK};
+}
+
+void lh_lua_gathered(const lh_lua_hearer *hearer) {
+    lh_lua_settle(hearer->lua, hearer->status);
+    lua_settop(hearer->lua, hearer->function - 1);
+}
+
 typedef struct bytes_of {
     const char *text;
     size_t bytes;

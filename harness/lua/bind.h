@@ -43,6 +43,11 @@ typedef struct lh_lua_hearer {
 } lh_lua_hearer;
 void lh_lua_tell_next(lh_lua_hearer *hearer, lh_lua_values *values, const void *from);
 
+/* Begins a table that a hearer fills: `add` puts what it is told into its upvalue. lh_lua_gathered
+ * ends it with the table on top of the stack, or raises what failed. */
+void lh_lua_gather(lua_State *lua, lua_CFunction add, lh_lua_hearer *hearer);
+void lh_lua_gathered(const lh_lua_hearer *hearer);
+
 /* Pushes a text that malloc made, or "" for NULL, and frees it. */
 void lh_lua_push_owned(lua_State *lua, char *text, size_t bytes);
 

@@ -332,14 +332,10 @@ static int load_plugins(lua_State *lua) {
     static const lh_plugin_kind *const kinds[] = {&lh_model_kind, &lh_task_kind, &lh_corpus_kind,
                                                   NULL};
     const char *path = luaL_optstring(lua, 1, NULL);
-    lua_settop(lua, 1);
-    lua_newtable(lua);
-    lua_pushvalue(lua, 2);
-    lua_pushcclosure(lua, add_message, 1);
-    lh_lua_hearer hearer = {.lua = lua, .function = 3, .status = LUA_OK};
+    lh_lua_hearer hearer;
+    lh_lua_gather(lua, add_message, &hearer);
     lh_plugins_load(kinds, path, keep_message, &hearer);
-    lh_lua_settle(lua, hearer.status);
-    lua_settop(lua, 2);
+    lh_lua_gathered(&hearer);
     return 1;
 }
 

@@ -397,16 +397,12 @@ static void report_probe(void *context, const char *name, double value) {
 /* session:probe() -> named scalars of the model. */
 static int session_probe(lua_State *lua) {
     const lh_model *model = lh_session_model(session_at(lua, 1));
-    lua_settop(lua, 1);
-    lua_newtable(lua);
-    if (model->class->probe == NULL) return 1;
-    lua_pushvalue(lua, 2);
-    lua_pushcclosure(lua, set_scalar, 1);
-    lh_lua_hearer hearer = {.lua = lua, .function = 3, .status = LUA_OK};
+    lh_lua_hearer hearer;
+    lh_lua_gather(lua, set_scalar, &hearer);
     const lh_report report = {report_probe, &hearer};
-    lh_lua_check(lua, model->class->probe(model->instance, model->params, &report));
-    lh_lua_settle(lua, hearer.status);
-    lua_settop(lua, 2);
+    if (model->class->probe != NULL)
+        lh_lua_check(lua, model->class->probe(model->instance, model->params, &report));
+    lh_lua_gathered(&hearer);
     return 1;
 }
 
