@@ -201,9 +201,11 @@ t.test("what is left is told by a finished run on the same GPU", function()
   results:forget "of another seed"
 end)
 
-local too_fast = [[
-  local too_fast = { steps = 40, optimizer = "sgd", schedule = "constant", rate = 30, momentum = 0, warmup = 0, clip = 1,
-    evaluate_every = 1, log_every = 1 }
+-- Learns for most of its steps; the last ones, far too long, undo that. What comes before them is calm, so that any
+-- order of rounding has its best evaluation there.
+local undone = [[
+  local undone = { steps = 40, optimizer = "adam", rate = 1e-2, warmup = 0, schedule = "step", step_every = 36,
+    step_factor = 1e4, evaluate_every = 1, log_every = 1 }
 ]]
 
 t.test("seeds that a command gives have a source of their own each", function()
@@ -237,50 +239,50 @@ t.test("seeds that a command gives leave a source of another experiment its own"
 end)
 
 t.test("early stopping ends with the weights that validated best", function()
-  local rows = run(too_fast .. [[
-    too_fast.keep_best = true
-    bench:row { "best", model = lh.models.gpt2(size), task = task, train = lh.train(too_fast) }]])
+  local rows = run(undone .. [[
+    undone.keep_best = true
+    bench:row { "best", model = lh.models.gpt2(size), task = task, train = lh.train(undone) }]])
   local best, last = math.huge, nil
   for _, point in ipairs(csv.read(store.at(folder, "chain"):curve(rows.best.run_id))) do
     last = tonumber(point.valid_bits)
     best = math.min(best, last)
   end
-  t.check(best < last, "the rate is so high that the last step is not the best")
+  t.check(best < last, "the last steps undid what it learned")
   t.near(tonumber(rows.best.valid_bits_per_token), best, 1e-6)
 end)
 
 t.test("and by accuracy with those that had the highest", function()
-  local rows = run(too_fast .. [[
-    too_fast.keep_best = "accuracy"
-    bench:row { "right", model = lh.models.gpt2(size), task = task, train = lh.train(too_fast) }]])
+  local rows = run(undone .. [[
+    undone.keep_best = "accuracy"
+    bench:row { "right", model = lh.models.gpt2(size), task = task, train = lh.train(undone) }]])
   local best, last = -math.huge, nil
   for _, point in ipairs(csv.read(store.at(folder, "chain"):curve(rows.right.run_id))) do
     last = tonumber(point.valid_accuracy)
     best = math.max(best, last)
   end
-  t.check(best > last, "the rate is so high that the last step is not the best")
+  t.check(best > last, "the last steps undid what it learned")
   t.near(1 - tonumber(rows.right.valid_error_percent) / 100, best, 1e-6)
 end)
 
 t.test("the best test accuracy of all evaluations stands beside the last one", function()
-  local rows = run(too_fast .. [[
-    too_fast.evaluate_test = true
-    bench:row { "watched", model = lh.models.gpt2(size), task = task, train = lh.train(too_fast) }]])
+  local rows = run(undone .. [[
+    undone.evaluate_test = true
+    bench:row { "watched", model = lh.models.gpt2(size), task = task, train = lh.train(undone) }]])
   local best, last = -math.huge, nil
   for _, point in ipairs(csv.read(store.at(folder, "chain"):curve(rows.watched.run_id))) do
     last = tonumber(point.test_accuracy)
     best = math.max(best, last)
   end
-  t.check(best > last, "the rate is so high that the last step is not the best")
+  t.check(best > last, "the last steps undid what it learned")
   t.near(tonumber(rows.watched.best_accuracy), best, 1e-12)
   t.near(tonumber(rows.watched.accuracy), last, 1e-12)
   t.check(tonumber(rows.watched.best_accuracy_bin0) == nil, "a task without bins has none")
 end)
 
 t.test("patience ends training before its last step, and the row says at which", function()
-  local rows = run(too_fast .. [[
-    too_fast.keep_best, too_fast.patience = true, 4
-    bench:row { "short", model = lh.models.gpt2(size), task = task, train = lh.train(too_fast) }]])
+  local rows = run(undone .. [[
+    undone.keep_best, undone.patience, undone.step_every = true, 4, 20
+    bench:row { "short", model = lh.models.gpt2(size), task = task, train = lh.train(undone) }]])
   local points, best, best_step = csv.read(store.at(folder, "chain"):curve(rows.short.run_id)),
     math.huge, nil
   for _, point in ipairs(points) do
@@ -288,7 +290,6 @@ t.test("patience ends training before its last step, and the row says at which",
       best, best_step = tonumber(point.valid_bits), tonumber(point.step)
     end
   end
-  t.equal(rows.short.status, "diverged") -- its best, too, is far worse than a guess
   t.equal(tonumber(rows.short.step), best_step + 4)
   t.equal(tonumber(points[#points].step), best_step + 4)
   t.check(best_step + 4 < 40, "it ended early")
