@@ -2,6 +2,7 @@
 --
 --   longhaul lua scripts/figures-in-docs.lua          compares; names file and line of what differs
 --   longhaul lua scripts/figures-in-docs.lua write    puts the figures of the tables in
+--   longhaul lua scripts/figures-in-docs.lua [write] docs/findings.md ...    in these pages alone
 --
 -- A number in a text:
 --   <!-- value: %.2f mean("amd-epyc-2-cores/table1", "XL:512", "bits_per_token", "arxiv") -->2.34
@@ -169,8 +170,10 @@ local function print_all(list)
   return #list
 end
 
-local write, bad = ... == "write", 0
-for _, path in ipairs(documents()) do bad = bad + print_all(check(path, write)) end
-bad = bad + print_all(idle_drawings())
+local pages, bad = { ... }, 0
+local write = pages[1] == "write"
+if write then table.remove(pages, 1) end
+for _, path in ipairs(#pages > 0 and pages or documents()) do bad = bad + print_all(check(path, write)) end
+if #pages == 0 then bad = bad + print_all(idle_drawings()) end
 if bad == 0 then print "figures in documents: as the tables say" end
 return bad > 0 and 1 or 0

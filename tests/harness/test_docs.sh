@@ -15,7 +15,7 @@ for script in "$scratch"/*.lua; do
     [ -f "$script" ] || continue
     found=$((found + 1))
     succeeds "${script##*/} runs" "table.csv" \
-        "$LONGHAUL_BIN" run "$script" --scale smoke --results "$scratch/results$found"
+        "$LONGHAUL_BIN" run "$script" --scale smoke --no-timing --results "$scratch/results$found"
 done
 # The reference has every kind of tokens that `describe` lists, and that the message about a wrong one does.
 "$LONGHAUL_BIN" describe language_model | grep -o 'tokenizer: [^;]*' | sed 's/tokenizer: //; s/, /\n/g' >"$scratch/kinds"
@@ -36,9 +36,9 @@ cd "$copy" || exit 1
 figures=("$longhaul" lua scripts/figures-in-docs.lua)
 succeeds "of a copy too" "as the tables say" "${figures[@]}"
 sed -i '0,/-->163[.]61M/s//-->163.62M/' docs/fidelity.md
-fails 1 "another figure" "docs/fidelity.md:12: 163.62 is not what the tables say: 163.61" "${figures[@]}"
+fails 1 "another figure" "docs/fidelity.md:12: 163.62 is not what the tables say: 163.61" "${figures[@]}" docs/fidelity.md
 sed -i 's/^sgemm (OpenBLAS),"1024^3, 1 threads",rate,261/&9/' results/reference/amd-epyc-2-cores/bench/bench.csv
-fails 1 "another table" "docs/performance.md:9: " "${figures[@]}"
+fails 1 "another table" "docs/performance.md:9: " "${figures[@]}" docs/performance.md
 printf '\nAll rows are 1.5 times as fast.\n' >>README.md
 fails 1 "a figure by hand" "1.5 stands there by hand" "${figures[@]}" write
 succeeds "others were put in" "<!-- value: %.2f parameters(\"experiments/brt/table1.lua\", \"Slide:13L\") -->163.61M" cat docs/fidelity.md
@@ -51,24 +51,24 @@ says() { sed -i "\$c\\$1" README.md; }
 line=$(($(wc -l <README.md) + 1))
 echo >>README.md
 says "<!-- let: lead = $lead --> It leads. <!-- holds: only(lead, { \"Gated DeltaNet\" }, below(2.75)) -->"
-succeeds "a sentence that holds" "as the tables say" "${figures[@]}"
+succeeds "a sentence that holds" "as the tables say" "${figures[@]}" README.md
 says "It is the last. <!-- holds: highest($lead, { \"Gated DeltaNet\" }) -->"
-fails 1 "one that does not" "README.md:$line: this does not hold: " "${figures[@]}"
-fails 1 "nor when figures are written" "README.md:$line: this does not hold: " "${figures[@]}" write
+fails 1 "one that does not" "README.md:$line: this does not hold: " "${figures[@]}" README.md
+fails 1 "nor when figures are written" "README.md:$line: this does not hold: " "${figures[@]}" write README.md
 says "It is named. <!-- let: of 2 = 3 -->"
-fails 1 "a name that is none" "README.md:$line: a name is given as" "${figures[@]}"
+fails 1 "a name that is none" "README.md:$line: a name is given as" "${figures[@]}" README.md
 says "It is fast. <!-- holds: lowest(nothing) -->"
-fails 1 "a condition that cannot be read" "README.md:$line: " "${figures[@]}"
+fails 1 "a condition that cannot be read" "README.md:$line: " "${figures[@]}" README.md
 says "It is open. <!-- holds: lowest("
-fails 1 "a condition without an end" "README.md:1: a condition is not closed on its line" "${figures[@]}"
+fails 1 "a condition without an end" "README.md:1: a condition is not closed on its line" "${figures[@]}" README.md
 sed -i '$d' README.md
 sed -i 's/^-- Reformer, Table 1: how/-- Reformer, Table 1: that/' experiments/reformer/table1.lua
-fails 1 "another first sentence of a script" "docs/howto.md:" "${figures[@]}"
+fails 1 "another first sentence of a script" "docs/howto.md:" "${figures[@]}" docs/howto.md
 cp "$OLDPWD/experiments/reformer/table1.lua" experiments/reformer/
 sed -i '/wikitext-103/d' results/reference/amd-epyc-2-cores/rsa-table3/runs.csv
-fails 1 "a stale overview" "results/reference/amd-epyc-2-cores/README.md:3: " "${figures[@]}"
+fails 1 "a stale overview" "results/reference/amd-epyc-2-cores/README.md:3: " "${figures[@]}" results/reference/amd-epyc-2-cores/README.md
 sed -i "0,/<!-- value: %.2f/s//<!-- value: %.2f nothing/" docs/fidelity.md
-fails 1 "a broken mark" "docs/fidelity.md:1: " "${figures[@]}"
+fails 1 "a broken mark" "docs/fidelity.md:1: " "${figures[@]}" docs/fidelity.md
 mkdir results/reference/other
 touch results/reference/amd-epyc-2-cores/idle.svg
 fails 1 "a drawing that nothing shows" "idle.svg: no document shows it" "${figures[@]}"
