@@ -329,7 +329,7 @@ $(fuzzers): $(D)/%: $(B)/%.o $(B)/tests/fuzz/scratch.o $(fuzz_main) $(library)
 $(matrix_rate): $(D)/tests/gpu/matrix_rate.o
 $(call programs_of,$(single_sources)) $(conformance) $(simulator_tests) $(race) $(matrix_rate) $(fuzzers):
 	$(call say,LINK,$@)
-	$(Q)$(link)
+	$(Q)$(link) $(TEST_LINKER)
 
 $(B)/tests/%.so: tests/%.c $(B)/flags
 	@mkdir -p $(@D)

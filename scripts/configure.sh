@@ -146,6 +146,19 @@ probe_compiler() {
     found "✓" "C compiler" "$($cc --version | head -n 1)"
 }
 
+# There are a hundred and fifty test programs, and the usual linker takes half a second for each.
+probe_linker() {
+    local name
+    test_linker=
+    for name in lld gold; do
+        if runs "-fuse-ld=$name" <<<'int main(void) { return 0; }'; then
+            test_linker=" -fuse-ld=$name"
+            found "✓" "linker" "of tests: $name"
+            return
+        fi
+    done
+}
+
 probe_openmp() {
     local flag package=build-essential
     if [ "$compiler" = clang ]; then package=libomp-dev; fi
@@ -422,6 +435,7 @@ probe_all() {
     ldflags="${DEPS:+-L$DEPS/lib -Wl,--disable-new-dtags,-rpath,$DEPS/lib}"
     ldlibs=
     probe_compiler
+    probe_linker
     probe_openmp
     probe_instruction_sets
     probe_libraries
@@ -439,6 +453,7 @@ write_config() {
     cat >"$1.new" <<MAKE
 # Written by scripts/configure.sh.
 COMPILER = $compiler
+TEST_LINKER =$test_linker
 OPENMP_FLAGS = $openmp
 CPU_ISAS = $isas
 CPU_ISAS_HERE = $isas_here

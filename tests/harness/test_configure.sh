@@ -6,6 +6,8 @@ unset CC CXX DEPS BLAS ONEDNN GNUPLOT INSTALL MAKEFLAGS WERROR REAL SANITIZE
 configure=scripts/configure.sh
 succeeds "finds what this build needed" "✓ OpenBLAS" $configure "$scratch/config.mk"
 succeeds "writes make variables" "CPU_ISAS = scalar" cat "$scratch/config.mk"
+succeeds "a linker of tests that works, or the usual one" "TEST_LINKER =" \
+    grep -E '^TEST_LINKER =( -fuse-ld=(lld|gold))?$' "$scratch/config.mk"
 
 fails 1 "names the package of a required part" "apt-get install libopenblas-dev" \
     env BLAS=no $configure "$scratch/without.mk"
