@@ -99,29 +99,33 @@ end
 -- What a thin line through a label costs beside what it covers, and a label that may be another point's.
 local crossed, unclear = 40, 30
 
--- How much it would hide of everything but itself: boxes of labels weigh most.
-local function cost_of(box, place, state, own)
-  local cost = outside(box, state.width, state.canvas)
-  if not line_of(place) and is_unclear(box, state.points, own) then cost = cost + unclear end
-  if is_tangled(place, state, own) then cost = cost + unclear end
+-- How much it would hide of everything but itself, beside what the place costs already; boxes of labels weigh most.
+-- What costs as much as the bound may cost more than is said. The dearest question comes last.
+local function cost_of(box, place, state, own, cost, bound)
+  cost = cost + outside(box, state.width, state.canvas)
+  for i, other in ipairs(state.boxes) do
+    if i ~= own then cost = cost + 3 * overlap(box, other) end
+  end
+  if cost >= bound then return cost end
   for _, other in ipairs(state.taken) do
     local shared = overlap(box, other)
     cost = cost + shared + (shared > 0 and crossed or 0)
   end
-  for i, other in ipairs(state.boxes) do
-    if i ~= own then cost = cost + 3 * overlap(box, other) end
-  end
-  return cost
+  if cost >= bound then return cost end
+  if not line_of(place) and is_unclear(box, state.points, own) then cost = cost + unclear end
+  if cost >= bound then return cost end
+  return is_tangled(place, state, own) and cost + unclear or cost
 end
 
--- The best place for the label of a point while the others stay where they are.
+-- The best place for the label of a point while the others stay where they are; each is a little dearer than the one before.
 local function settle(state, points, i)
   local size = label.width(points[i][3])
-  local best, chosen, least
+  local best, chosen, least = nil, nil, math.huge
   for order, place in ipairs(places) do
+    if 4 * order >= least then break end
     local box = box_of(points[i], place, size)
-    local cost = 4 * order + cost_of(box, place, state, i)
-    if not least or cost < least then best, chosen, least = box, place, cost end
+    local cost = cost_of(box, place, state, i, 4 * order, least)
+    if cost < least then best, chosen, least = box, place, cost end
   end
   state.boxes[i], state.places[i] = best, chosen
 end
