@@ -176,8 +176,8 @@ static lh_tensor *run_layer(const instance *model, const layer *l, lh_pass *pass
 static lh_tensor *distances(const instance *model, const lh_pass *pass) {
     const int64_t reach = model->memory + lh_pass_batch(pass)->length;
     if (model->positions == NONE) return NULL;
-    return lh_pass_dropout(pass, model->dropout,
-                           lh_sinusoids(lh_pass_tape(pass), reach, model->width));
+    return lh_pass_dropout_table(pass, model->dropout,
+                                 lh_sinusoids(lh_pass_tape(pass), reach, model->width));
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {

@@ -251,7 +251,8 @@ static lh_tensor *apply_layer(const run *r, const layer *l, lh_tensor *x) {
 static lh_tensor *distances(const run *r, int64_t length) {
     const instance *model = r->model;
     const int64_t reach = length + model->zero_memory, most = model->longest_distance + 1;
-    return drop(r, lh_sinusoids(r->tape, reach < most ? reach : most, model->width));
+    return lh_pass_dropout_table(r->pass, model->dropout,
+                                 lh_sinusoids(r->tape, reach < most ? reach : most, model->width));
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {

@@ -270,7 +270,8 @@ lh_dai_pass lh_dai_begin(const lh_dai_core *core, lh_pass *pass, int64_t distanc
     lh_dai_pass p = {.core = core, .pass = pass, .tape = lh_pass_tape(pass)};
     *x = embed(&p, lh_pass_batch(pass)->tokens);
     *x = lh_dai_drop(&p, lh_scale(p.tape, *x, sqrt((double)core->config.width)));
-    p.sinusoids = lh_dai_drop(&p, lh_sinusoids(p.tape, distances, core->config.width));
+    p.sinusoids = lh_pass_dropout_table(pass, core->config.dropout,
+                                        lh_sinusoids(p.tape, distances, core->config.width));
     return p;
 }
 

@@ -73,6 +73,13 @@ lh_tensor *lh_pass_dropout(const lh_pass *pass, double rate, lh_tensor *x) {
     return lh_dropout(lh_pass_tape(pass), x, lh_pass_is_training(pass) ? rate : 0.0, 0);
 }
 
+/* A mask with a period does not go by batch rows; one as long as the table is that of no period. */
+lh_tensor *lh_pass_dropout_table(const lh_pass *pass, double rate, lh_tensor *table) {
+    if (table == NULL) return NULL;
+    return lh_dropout(lh_pass_tape(pass), table, lh_pass_is_training(pass) ? rate : 0.0,
+                      table->shape[0]);
+}
+
 lh_tensor *lh_project_heads(lh_tape *tape, lh_tensor *x, lh_tensor *weight, int64_t head_width) {
     return lh_split_heads(tape, lh_linear(tape, x, weight, NULL, LH_UNARY_IDENTITY), head_width);
 }

@@ -59,6 +59,10 @@ lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x);
 /* x dropped out at this rate in training, x itself outside. */
 lh_tensor *lh_pass_dropout(const lh_pass *pass, double rate, lh_tensor *x);
 
+/* The same of a table [length][width] that all batch rows share: it loses the same numbers
+ * whichever of the rows are there (lh_tape_set_rows). */
+lh_tensor *lh_pass_dropout_table(const lh_pass *pass, double rate, lh_tensor *table);
+
 /* x weight, into heads: [batch][n][width] -> [batch][n][k heads][head_width]. */
 lh_tensor *lh_project_heads(lh_tape *tape, lh_tensor *x, lh_tensor *weight, int64_t head_width);
 
