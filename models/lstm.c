@@ -129,6 +129,16 @@ static bool carry(const instance *model, lh_pass *pass, int slot, lh_tensor *las
     return lh_pass_carry(pass, slot, lh_reshape(lh_pass_tape(pass), last, 2, shape)) == LH_OK;
 }
 
+static const int swap[] = {1, 0, 2}; /* [batch][length][...] to time first, and back */
+
+/* x [length][batch][hidden] between layers. What is dropped goes by batch rows, which come first in
+ * what dropout reads. */
+static lh_tensor *drop(const instance *model, const lh_pass *pass, lh_tensor *x) {
+    lh_tape *tape = lh_pass_tape(pass);
+    if (model->dropout == 0 || !lh_pass_is_training(pass)) return x;
+    return lh_permute(tape, lh_dropout(tape, lh_permute(tape, x, swap), model->dropout, 0), swap);
+}
+
 /* One layer on x [length][batch][inputs], time first so that a step is one piece of memory. The
  * input's share of all steps' gates is one product. */
 static lh_tensor *run_layer(const instance *model, const layer *l, lh_pass *pass, lh_tensor *x) {
@@ -173,7 +183,6 @@ static lh_status predict(const instance *model, const lh_pass *pass, lh_output *
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
-    static const int swap[] = {1, 0, 2};
     const instance *model = self;
     lh_tape *tape = lh_pass_tape(pass);
     const lh_batch *batch = lh_pass_batch(pass);
@@ -182,7 +191,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
                           : batch->vectors;
     x = lh_permute(tape, x, swap);
     for (int64_t i = 0; i < model->layers && x != NULL; ++i) {
-        if (i > 0) x = lh_pass_dropout(pass, model->dropout, x);
+        if (i > 0) x = drop(model, pass, x);
         x = run_layer(model, &model->layer[i], pass, x);
     }
     out->hidden = lh_permute(tape, x, swap);

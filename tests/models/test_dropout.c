@@ -148,12 +148,12 @@ TEST(gpt2_drops_embeddings_weights_and_residual_branches) {
 }
 
 /* T5 and Dai et al. drop what the first and the last layer see as well; with relative positions
- * these are dropped instead of the weights. */
+ * these are dropped instead of the weights: their table alike for all batch rows. */
 TEST(encoder_decoders_and_post_norm_models_drop_every_branch) {
     check_places("dai_xl",
                  "layers=1 width=8 heads=2 hidden=12 memory=5 dropout=0.5 attention_dropout=0.25",
                  8,
-                 "linear_combination[8]>0.5 dropout[8]>0.5 attention[8]>0.25 matmul[8]>0.5 "
+                 "linear_combination[8]>0.5 dropout[8]>0.5/13 attention[8]>0.25 matmul[8]>0.5 "
                  "matmul[12]>0.5 matmul[8]>0.5 layer_norm[8]>0.5");
     check_places("t5", "layers=1 width=8 heads=2 hidden=12 dropout=0.5", 8,
                  "gather[8]>0.5 attention[24]>0.5 matmul[8]>0.5 matmul[12]>0.5 matmul[8]>0.5 "
@@ -167,7 +167,7 @@ TEST(encoder_decoders_and_post_norm_models_drop_every_branch) {
                  "binary[8]>0.5 attention[8]>0.5 matmul[8]>0.5 matmul[12]>0.5 matmul[8]>0.5");
     check_places("transformer", "layers=1 width=8 heads=2 hidden=12 dropout=0.5 positions=relative",
                  8,
-                 "[8]>0.5 linear_combination[8]>0.5 matmul[8]>0.5 matmul[12]>0.5 matmul[8]>0.5 "
+                 "[8]>0.5/8 linear_combination[8]>0.5 matmul[8]>0.5 matmul[12]>0.5 matmul[8]>0.5 "
                  "layer_norm[8]>0.5");
 }
 
@@ -204,7 +204,7 @@ TEST(forecasters_drop_embeddings_weights_and_branches) {
                  "binary[8]>0.5 attention[6]>0.5 matmul[8]>0.5 attention[6]>0.5 matmul[8]>0.5 "
                  "matmul[12]>0.5 matmul[8]>0.5");
     check_places("series_xl", "layers=1 width=8 heads=2 hidden=12 dropout=0.5", 8,
-                 "select_rows[8]>0.5 linear_combination[8]>0.5 matmul[8]>0.5 matmul[12]>0.5 "
+                 "select_rows[8]>0.5/12 linear_combination[8]>0.5 matmul[8]>0.5 matmul[12]>0.5 "
                  "matmul[8]>0.5 copy[8]>0.5");
     check_places("rsa", "layers=1 width=4 heads=2", 8, "");
 }

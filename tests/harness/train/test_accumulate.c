@@ -67,7 +67,7 @@ static void check_model(const char *model, const char *options) {
 }
 
 TEST(models_learn_the_same) {
-    check_model("lstm", "width=8 hidden=8 layers=2");
+    check_model("lstm", "width=8 hidden=8 layers=2 dropout=0.3");
     check_model("brt", "layers=2 width=8 heads=2 window=4 recurrent_layers=2 states=4 dropout=0.3");
     check_model("reformer", "layers=2 width=8 heads=2 positions=8 attention=lsh chunk=4 rounds=2");
     check_model("memorizing", "layers=2 width=8 heads=2 window=4 memory_layer=1 memory=16 top=4");
