@@ -4,13 +4,10 @@
 #include "harness/train/train_step.h"
 
 static lh_status count(lh_session *session, lh_step_cost *out) {
-    int64_t rows = 0, length = 0;
-    const lh_task *task = lh_session_task(session);
     LH_TRY(lh_train_step(session));
     lh_ledger_clear(&out->ledger);
     LH_TRY(lh_train_step(session));
-    task->class->shape(task->instance, &rows, &length);
-    out->tokens = rows * length;
+    out->tokens = lh_session_tokens_per_step(session);
     out->model_flops = 3 * lh_session_flops_per_token(session) * (double)out->tokens;
     out->peak_bytes = lh_session_peak_memory(session);
     return LH_OK;

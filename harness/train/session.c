@@ -296,6 +296,10 @@ double lh_session_seconds(const lh_session *session) {
     return session->record.seconds;
 }
 
+int64_t lh_session_tokens_per_step(const lh_session *session) {
+    return session->rows * session->length * session->plan.segments_per_step;
+}
+
 int64_t lh_session_peak_memory(const lh_session *session) {
     const int64_t peak = lh_pool_get_stats(session->pool).peak_bytes;
     return peak > session->earlier_peak ? peak : session->earlier_peak;

@@ -41,6 +41,8 @@ int64_t lh_session_step(const lh_session *session);
 double lh_session_seconds(const lh_session *session); /* of training, over restarts */
 int64_t lh_session_peak_memory(const lh_session *session);
 double lh_session_flops_per_token(const lh_session *session); /* forward, with head */
+/* Of all segments of a training step, and all ranks. */
+int64_t lh_session_tokens_per_step(const lh_session *session);
 uint64_t lh_session_seed(const lh_session *session);
 const lh_options *lh_session_train_options(const lh_session *session); /* lends */
 

@@ -52,8 +52,7 @@ static void summarize(const lh_session *session, series *times, lh_step_time *ou
     *out = (lh_step_time){.median_ms = quartiles.median,
                           .q1_ms = quartiles.q1,
                           .q3_ms = quartiles.q3,
-                          .tokens_per_step = (double)(session->rows * session->length *
-                                                      session->plan.segments_per_step),
+                          .tokens_per_step = (double)lh_session_tokens_per_step(session),
                           .peak_memory_bytes = stats.peak_bytes,
                           .workspace_bytes = stats.workspace_bytes,
                           .allocations_after_warmup = stats.device_allocations - times->allocations,

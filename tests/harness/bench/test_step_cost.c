@@ -201,12 +201,13 @@ TEST(windows_that_are_whole_documents_have_a_cost) {
     step_close(&s);
 }
 
-/* Three times the forward pass, but for what attention makes again. */
-TEST(a_step_is_three_passes) {
+/* Three times the forward pass of each segment, but for what attention makes again. */
+static void check_step(const char *segments, int64_t tokens) {
     step s;
     lh_step_cost cost;
     double products = 0;
     REQUIRE(step_open(&s, "slide", "layers=3 width=32 heads=2 window=16", "bf16"));
+    REQUIRE_OK(lh_options_set(s.train, "segments_per_step", segments));
     REQUIRE_OK(lh_step_cost_count(&s.spec, &cost));
     for (int64_t i = 0; i < cost.ledger.count; ++i) {
         const lh_ledger_call *call = &cost.ledger.call[i];
@@ -214,10 +215,15 @@ TEST(a_step_is_three_passes) {
         products += (call->kernel == LH_KERNEL_attention_forward ? 3 : 1) * call->cost.products;
     }
     CHECK_NEAR(products / cost.model_flops, 1, 1e-12);
-    CHECK_EQ_INT(cost.tokens, 128);
+    CHECK_EQ_INT(cost.tokens, tokens);
     CHECK(cost.peak_bytes > 0);
     lh_step_cost_clear(&cost);
     step_close(&s);
+}
+
+TEST(a_step_is_three_passes_of_each_segment) {
+    check_step("1", 128);
+    check_step("3", 384);
 }
 
 /* How many calls of attention are of these classes. */
