@@ -86,6 +86,11 @@ static lh_status make_room(context *c, int64_t positions, int64_t columns) {
     return LH_OK;
 }
 
+/* Whether token i of a batch has a target; of the others it may be anything. */
+static bool predicts(const lh_host_batch *host, int64_t i) {
+    return host->weights == NULL || host->weights[i] > 0;
+}
+
 /* Bits of `target` under a softmax of logits, and whether it is the likeliest. */
 static double bits_of(const real *logits, int64_t columns, int32_t target, uint8_t *right) {
     int64_t best = 0;
@@ -102,8 +107,13 @@ static lh_status read_scores(context *c, const lh_host_batch *host, const lh_ten
     const int64_t positions = host->rows * host->length, columns = logits->shape[2];
     LH_TRY(make_room(c, positions, columns));
     LH_TRY(lh_tensor_read(logits, c->logits, positions * columns));
-    for (int64_t i = 0; i < positions; ++i)
+    for (int64_t i = 0; i < positions; ++i) {
+        if (!predicts(host, i)) continue;
+        if (host->target[i] < 0 || host->target[i] >= columns)
+            return lh_fail(LH_EOPTION, "context: target %d is none of the %lld tokens",
+                           host->target[i], (long long)columns);
         c->bits[i] = bits_of(c->logits + i * columns, columns, host->target[i], &c->right[i]);
+    }
     return LH_OK;
 }
 
@@ -123,7 +133,7 @@ static lh_status forward(context *c, const lh_host_batch *host) {
     return LH_OK;
 }
 
-/* Fills `bits` and `right` of a batch. */
+/* Fills `bits` and `right` of a batch, where it predicts. */
 static lh_status score(context *c, const lh_host_batch *host) {
     if (lh_interrupt_requested()) return lh_fail(LH_EINTERRUPT, "context: stopped by a signal");
     if (c->state != NULL && !lh_state_takes(c->state, host->rows)) {
@@ -164,12 +174,12 @@ static void begin_document(reading *r, int64_t row) {
 
 /* Adds a token to the passage under way, which is complete with the target of its last token; what
  * is not followed by its target ends it. */
-static void extend_piece(context *c, int64_t row, int32_t token, int32_t target, bool predicts) {
+static void extend_piece(context *c, int64_t row, int32_t token, int32_t target, bool targeted) {
     reading *r = &c->reading;
     int32_t *piece = r->piece + row * (c->length + 1);
     const bool follows = r->filled[row] == 0 || piece[r->filled[row]] == token;
-    if (!predicts || !follows) r->filled[row] = 0;
-    if (!predicts || c->passages == c->most) return;
+    if (!targeted || !follows) r->filled[row] = 0;
+    if (!targeted || c->passages == c->most) return;
     piece[r->filled[row]] = token;
     piece[++r->filled[row]] = target;
     if (r->filled[row] < c->length) return;
@@ -183,22 +193,23 @@ static void read_token(context *c, const lh_host_batch *host, int64_t row, int64
     reading *r = &c->reading;
     const int64_t i = row * host->length + t;
     const int32_t token = host->tokens[i];
-    const bool predicts = host->weights == NULL || host->weights[i] > 0;
+    const bool targeted = predicts(host, i);
     int64_t *seen = &r->seen[row * r->vocabulary + token];
     r->read[row] += 1;
-    if (predicts) add(c, LH_CONTEXT_POSITION, r->read[row], c->bits[i]);
-    if (predicts && *seen > 0) add(c, LH_CONTEXT_RECALL, r->read[row] - *seen, c->right[i]);
+    if (targeted) add(c, LH_CONTEXT_POSITION, r->read[row], c->bits[i]);
+    if (targeted && *seen > 0) add(c, LH_CONTEXT_RECALL, r->read[row] - *seen, c->right[i]);
     *seen = r->read[row];
-    extend_piece(c, row, token, host->target[i], predicts);
+    extend_piece(c, row, token, host->target[i], targeted);
 }
 
 /* Where segments overlap, fewer tokens lie before one than were read; what was is not read again.
  * The second segment tells how many: its past is not yet so long that the oldest are left out. */
 static void read_row(context *c, const lh_host_batch *host, int64_t row) {
     reading *r = &c->reading;
-    const bool tells = host->past_count != NULL && !host->starts[row] &&
+    const bool starts = host->starts != NULL && host->starts[row];
+    const bool tells = host->past_count != NULL && !starts &&
                        host->past_count[row] < c->session->setup.past_length;
-    if (host->starts[row]) begin_document(r, row);
+    if (starts) begin_document(r, row);
     if (tells) r->repeat[row] = r->read[row] - host->past_count[row];
     for (int64_t t = r->repeat[row]; t < host->length; ++t)
         read_token(c, host, row, t);

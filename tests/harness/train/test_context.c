@@ -104,6 +104,34 @@ TEST(positions_add_up_to_the_loss) {
     lh_session_destroy(session);
 }
 
+/* ---- a task that gives no more than it must ---- */
+
+static int32_t bare_target[64], beyond;
+
+/* No starts; targets that are none where nothing is predicted, and `beyond` more elsewhere. */
+static lh_status evaluate_bare(void *instance, lh_host_batch *out) {
+    LH_TRY(pattern_class.evaluate_batch(instance, out));
+    for (int64_t i = 0; i < out->rows * out->length; ++i)
+        bare_target[i] = out->weights[i] > 0 ? out->target[i] + beyond : INT32_MIN;
+    out->target = bare_target;
+    out->starts = NULL;
+    return LH_OK;
+}
+
+TEST(targets_are_read_where_they_count) {
+    lh_task_class bare = pattern_class;
+    bare.evaluate_batch = evaluate_bare;
+    lh_context c;
+    lh_session *session = NULL;
+    REQUIRE_OK(any_session(&trigram_class, "", &bare, "segment=16 batch=1", train, 1, &session));
+    beyond = 0;
+    REQUIRE_OK(lh_session_context(session, 8, 1, &c));
+    CHECK(c.count[LH_CONTEXT_POSITION][0] > 0 && isfinite(c.sum[LH_CONTEXT_POSITION][0]));
+    beyond = TRIGRAM_VOCABULARY;
+    CHECK_FAILS(lh_session_context(session, 8, 1, &c), LH_EOPTION, "is none of the 11 tokens");
+    lh_session_destroy(session);
+}
+
 /* A token that the next segment repeats is read once: distances, and passages across segments, are
  * those of the document. */
 TEST(segments_that_overlap_change_nothing) {
