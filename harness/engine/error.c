@@ -53,6 +53,10 @@ void lh_error_survive(lh_status before) {
     if (before == LH_OK) lh_error_clear();
 }
 
+lh_status lh_error_since(lh_status before, lh_status status) {
+    return status == LH_OK && before == LH_OK ? record.status : status;
+}
+
 const char *lh_error_text(void) {
     static _Thread_local char text[sizeof record.message + sizeof record.note];
     size_t used = 0;

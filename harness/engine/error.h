@@ -44,6 +44,11 @@ void lh_error_clear(void);
  * `before` (lh_error_get()->status then), and keeps a failure that was there already. */
 void lh_error_survive(lh_status before);
 
+/* What a call came to that began when the record had the status `before`: `status` or, where that
+ * is LH_OK, a failure that was recorded since. Ops are given NULL for a tensor that may be absent,
+ * and so take for absent what could not be made. */
+lh_status lh_error_since(lh_status before, lh_status status);
+
 /* "outer note: inner note: message" in one line. Lends thread-local storage until the next call. */
 const char *lh_error_text(void);
 

@@ -385,13 +385,15 @@ lh_status lh_pass_run(lh_pass *pass, const lh_batch *batch, lh_output *out) {
 
 lh_status lh_model_forward(const lh_model *model, lh_tape *tape, lh_state *state,
                            const lh_batch *batch, bool training, lh_output *out) {
+    const lh_status before = lh_error_get()->status;
     if (batch->starts != NULL) LH_TRY(clear_rows(state, batch->starts));
     lh_pass pass = {
         .model = model, .tape = tape, .state = state, .batch = batch, .training = training};
     *out = (lh_output){.logit_scale = 1.0};
     if (lh_tape_swap(tape) != NULL) LH_TRY(lh_swap_begin(lh_tape_swap(tape)));
-    const lh_status status = model->adapter.ways != 0 ? model->adapter.forward(model, &pass, out)
-                                                      : lh_pass_run(&pass, batch, out);
+    lh_status status = model->adapter.ways != 0 ? model->adapter.forward(model, &pass, out)
+                                                : lh_pass_run(&pass, batch, out);
+    status = lh_error_since(before, status);
     if (status != LH_OK) lh_note("%s", model->class->name);
     return status;
 }

@@ -466,6 +466,7 @@ lh_status lh_tape_backward_from(lh_tape *tape, lh_tensor *output, const lh_tenso
     }
     lh_tensor *own = lh_tensor_detached(cotangent);
     if (own == NULL) return LH_EMEMORY;
+    const lh_status before = lh_error_get()->status;
     const bool recording = lh_tape_set_recording(tape, false);
     tape->in_backward = true;
     lh_status status = lh_gradient_give(output->gradient, own);
@@ -474,7 +475,7 @@ lh_status lh_tape_backward_from(lh_tape *tape, lh_tensor *output, const lh_tenso
     forget_decisions(tape);
     tape->in_backward = false;
     lh_tape_set_recording(tape, recording);
-    return status;
+    return lh_error_since(before, status);
 }
 
 lh_status lh_tape_backward(lh_tape *tape, lh_tensor *loss) {

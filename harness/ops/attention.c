@@ -158,6 +158,7 @@ static bool collect(lh_tape *tape, const lh_attention *attention, lh_tensor *q, 
         t[FIRST_KEY + 2 * i] = readable(tape, keys->k, q->dtype);
         t[FIRST_KEY + 2 * i + 1] = readable(tape, keys->v, q->dtype);
         t[FIRST_FILLED + i] = keys->filled;
+        if (t[FIRST_KEY + 2 * i] == NULL || t[FIRST_KEY + 2 * i + 1] == NULL) return false;
     }
     t[HEAD_SCALE] = lh_convert(tape, attention->head_scale, LH_REAL);
     t[BIAS] = lh_convert(tape, attention->bias, LH_REAL);

@@ -72,8 +72,8 @@ static lh_status regress(lh_tape *tape, const lh_output *output, const lh_batch 
     return output->head_weight != NULL ? fill_strings(y, batch, sums) : LH_OK;
 }
 
-lh_status lh_loss_forward(lh_tape *tape, const lh_output *output, const lh_batch *batch,
-                          double weight, lh_tensor **loss, lh_loss_sums *sums) {
+static lh_status compare(lh_tape *tape, const lh_output *output, const lh_batch *batch,
+                         double weight, lh_tensor **loss, lh_loss_sums *sums) {
     if (output->hidden == NULL) return lh_failed();
     if (batch->target_vectors != NULL) return regress(tape, output, batch, weight, loss, sums);
     if (output->head_weight == NULL || batch->target == NULL)
@@ -94,6 +94,12 @@ lh_status lh_loss_forward(lh_tape *tape, const lh_output *output, const lh_batch
                                    .sums = sums};
     *loss = lh_linear_cross_entropy(tape, &head, output->hidden);
     return *loss != NULL ? LH_OK : lh_failed();
+}
+
+lh_status lh_loss_forward(lh_tape *tape, const lh_output *output, const lh_batch *batch,
+                          double weight, lh_tensor **loss, lh_loss_sums *sums) {
+    const lh_status before = lh_error_get()->status;
+    return lh_error_since(before, compare(tape, output, batch, weight, loss, sums));
 }
 
 lh_tensor *lh_loss_logits(lh_tape *tape, const lh_output *output) {

@@ -44,6 +44,16 @@ TEST(surviving_keeps_a_failure_that_was_there_before) {
     lh_error_clear();
 }
 
+TEST(what_failed_meanwhile_is_a_failure) {
+    lh_error_clear();
+    CHECK_EQ_INT(lh_error_since(LH_OK, LH_OK), LH_OK);
+    (void)lh_fail(LH_EMEMORY, "first");
+    CHECK_EQ_INT(lh_error_since(LH_OK, LH_OK), LH_EMEMORY);
+    CHECK_EQ_INT(lh_error_since(LH_OK, LH_ESHAPE), LH_ESHAPE);
+    CHECK_EQ_INT(lh_error_since(LH_EMEMORY, LH_OK), LH_OK); /* it had failed before */
+    lh_error_clear();
+}
+
 TEST(a_message_that_is_cut_says_so) {
     char path[2 * LH_ERROR_TEXT];
     memset(path, 'x', sizeof path);
