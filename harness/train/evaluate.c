@@ -276,8 +276,7 @@ void lh_session_watch_evaluations(lh_session *session, lh_evaluation_observer ob
 /* Starts counting the memory of a pass; gives what is in use but for the parameters' values, which
  * inference needs as well. */
 static int64_t count_memory(lh_session *session) {
-    session->earlier_peak = lh_session_peak_memory(session);
-    lh_pool_reset_peak(session->pool);
+    lh_session_reset_peak(session);
     const lh_tensor *values = lh_params_values(session->model->params);
     const int64_t parameters = session->swap != NULL
                                    ? lh_swap_resting_bytes(session->swap)

@@ -305,6 +305,11 @@ int64_t lh_session_peak_memory(const lh_session *session) {
     return peak > session->earlier_peak ? peak : session->earlier_peak;
 }
 
+void lh_session_reset_peak(lh_session *session) {
+    session->earlier_peak = lh_session_peak_memory(session);
+    lh_pool_reset_peak(session->pool);
+}
+
 double lh_session_flops_per_token(const lh_session *session) {
     return lh_model_flops_per_token(session->model, session->length);
 }

@@ -62,4 +62,7 @@ struct lh_session {
     lh_snapshot_record record;
 };
 
+/* Counts the peak of memory anew; the session's own stays. */
+void lh_session_reset_peak(lh_session *session);
+
 #endif

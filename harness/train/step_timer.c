@@ -15,10 +15,15 @@ typedef struct series {
     int64_t allocations, graphs; /* of the device, before the measured steps */
 } series;
 
+/* A step that the device is done with. */
+static lh_status whole_step(lh_session *session) {
+    LH_TRY(lh_train_step(session));
+    return lh_pool_called("synchronize", session->device->synchronize(session->device));
+}
+
 static lh_status timed_step(lh_session *session, lh_clock clock, double *ms) {
     const double start = clock();
-    LH_TRY(lh_train_step(session));
-    LH_TRY(lh_pool_called("synchronize", session->device->synchronize(session->device)));
+    LH_TRY(whole_step(session));
     *ms = 1e3 * (clock() - start);
     return LH_OK;
 }
@@ -26,7 +31,7 @@ static lh_status timed_step(lh_session *session, lh_clock clock, double *ms) {
 static lh_status warm_up(lh_session *const *sessions, int count, int warmup) {
     for (int round = 0; round < warmup; ++round) {
         for (int i = 0; i < count; ++i)
-            LH_TRY(lh_train_step(sessions[i]));
+            LH_TRY(whole_step(sessions[i]));
     }
     return LH_OK;
 }
@@ -35,7 +40,7 @@ static lh_status warm_up(lh_session *const *sessions, int count, int warmup) {
 static lh_status measure(lh_session *const *sessions, int count, int steps, lh_clock clock,
                          series *all) {
     for (int i = 0; i < count; ++i) {
-        lh_pool_reset_peak(sessions[i]->pool);
+        lh_session_reset_peak(sessions[i]);
         all[i].allocations = lh_pool_get_stats(sessions[i]->pool).device_allocations;
         all[i].graphs = sessions[i]->device->graphs_made;
     }

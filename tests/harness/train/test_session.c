@@ -505,6 +505,41 @@ TEST(peak_memory_is_that_of_the_measured_steps) {
     REQUIRE_OK(lh_session_time_steps(sessions, 1, 0, 2, &after));
     CHECK(before.peak_memory_bytes < LARGE);
     CHECK_EQ_INT(after.peak_memory_bytes, before.peak_memory_bytes);
+    CHECK(lh_session_peak_memory(session) > LARGE); /* the session's is of all that it did */
+    lh_session_destroy(session);
+}
+
+/* A device that works on while the host goes on. */
+static bool device_works;
+static lh_status (*upload)(lh_device *, void *, const void *, size_t);
+static lh_status (*synchronize)(lh_device *);
+
+static lh_status upload_and_work(lh_device *device, void *to, const void *from, size_t bytes) {
+    device_works = true;
+    return upload(device, to, from, bytes);
+}
+
+static lh_status end_work(lh_device *device) {
+    device_works = false;
+    return synchronize(device);
+}
+
+static double clock_of_an_idle_device(void) {
+    CHECK(!device_works);
+    return slower_every_step();
+}
+
+/* What the device still does of the steps before would count for the first measured one. */
+TEST(clocks_are_read_when_the_device_is_done) {
+    lh_session *session = NULL;
+    lh_step_time time;
+    REQUIRE_OK(trigram_session("", "", train_text, 1, &session));
+    lh_session *const sessions[] = {session};
+    upload = session->device->upload;
+    synchronize = session->device->synchronize;
+    session->device->upload = upload_and_work;
+    session->device->synchronize = end_work;
+    REQUIRE_OK(lh_session_time_steps_by(sessions, 1, 2, 2, clock_of_an_idle_device, &time));
     lh_session_destroy(session);
 }
 
