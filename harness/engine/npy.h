@@ -18,8 +18,8 @@ typedef struct lh_npy_layout {
     int64_t offset; /* of the first element in the file, in bytes */
 } lh_npy_layout;
 
-/* Reads a file's header alone. Fails: LH_EIO; LH_EFORMAT naming the file and what is wrong, a file
- * of another size than the header promises included. */
+/* Reads a file's header alone. Fails: LH_EIO; LH_EFORMAT naming the file and what is wrong, fewer
+ * elements than the header promises included. */
 lh_status lh_npy_read_layout(const char *path, lh_npy_layout *out);
 
 /* What a file held: integers or reals, the other pointer is NULL. */

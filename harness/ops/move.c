@@ -194,7 +194,7 @@ lh_tensor *lh_gather(lh_tape *tape, lh_tensor *table, lh_tensor *index) {
     table = lh_convert(tape, table, LH_REAL);
     if (table == NULL || index == NULL) return NULL;
     if (index->dtype != LH_I32) return gather_parts(tape, table, index);
-    if (table->rank != 2 || index->rank >= LH_MAX_RANK || index->dtype != LH_I32) {
+    if (table->rank != 2 || index->rank >= LH_MAX_RANK) {
         return LH_OP_FAIL("gather: table %s, index %s", lh_shape_text(table), lh_shape_text(index));
     }
     int64_t shape[LH_MAX_RANK];

@@ -32,10 +32,10 @@ typedef lh_wish (*lh_observer)(void *context, const lh_progress *progress);
 /* Trains from where the session stands to the planned number of steps, or to where `patience` ends
  * the run. Of several ranks the first one writes, and what stops one stops all after the same step.
  * Writes a checkpoint to `checkpoint_path` (NULL: none) every checkpoint_every steps, every
- * checkpoint_seconds, and after the last step. SIGINT and SIGTERM, caught meanwhile, stop the run
- * after its step or evaluation batch with a checkpoint. Fails: LH_EINTERRUPT when ended by a signal
- * or the observer; LH_EINTERNAL naming the step whose loss is not finite (no checkpoint is written
- * then). */
+ * checkpoint_seconds, and after the last step. Signals (interrupt.h), caught meanwhile, stop the
+ * run after its step or evaluation batch with a checkpoint. Fails: LH_EINTERRUPT when ended by a
+ * signal or the observer; LH_EINTERNAL naming the step whose loss is not finite (no checkpoint is
+ * written then). */
 lh_status lh_session_train(lh_session *session, const char *checkpoint_path, lh_observer observer,
                            void *context);
 
