@@ -10,11 +10,12 @@ function context.read(given)
       return nil, ("field 'context' has length and passages, not '%s'"):format(tostring(name))
     end
   end
-  if not length or length < 1 or length & (length - 1) ~= 0 then
-    return nil, "field 'context': length is a power of 2, the tokens of a passage"
+  if not length or length < 1 or length > 1 << 31 or length & (length - 1) ~= 0 then
+    return nil, "field 'context': length is a power of 2 up to 2^31, the tokens of a passage"
   end
-  if not passages or passages < 1 then
-    return nil, "field 'context': passages is how many are read, an integer of at least 1"
+  if not passages or passages < 1 or passages > (1 << 47) // length then
+    return nil, "field 'context': passages is how many are read, an integer of at least 1, "
+      .. "which have at most 2^47 tokens together"
   end
   return { length = length, passages = passages }
 end

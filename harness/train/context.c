@@ -350,6 +350,21 @@ static lh_status read_passages(context *c) {
 
 /* ---- the whole ---- */
 
+/* Fails for passages that no distance reaches to the end of, or no memory is counted for. */
+static lh_status check_passages(const context *c) {
+    const int64_t longest = (int64_t)1 << (LH_CONTEXT_POINTS - 1), rows = c->session->rows;
+    int64_t tokens = 0;
+    const bool whole = c->length >= 1 && c->length <= longest && (c->length & (c->length - 1)) == 0;
+    const int64_t shape[] = {lh_max(c->most, rows), whole ? c->length + 1 : 0};
+    if (whole && c->most >= 1 && lh_shape_count(2, shape, LH_TENSOR_ELEMENTS, &tokens))
+        return LH_OK;
+    return lh_fail(
+        LH_EOPTION,
+        "context: %lld passages of %lld tokens; a length is a power of 2 up to 2^%d, and "
+        "all together are at most 2^48",
+        (long long)c->most, (long long)c->length, LH_CONTEXT_POINTS - 1);
+}
+
 static lh_status open_context(context *c) {
     const lh_session *session = c->session;
     const size_t positions = (size_t)(session->rows * session->length),
@@ -359,10 +374,7 @@ static lh_status open_context(context *c) {
         session->setup.source_vocabulary > 0)
         return lh_fail(LH_EOPTION, "context: the task %s predicts no tokens one after the other",
                        session->task->class->name);
-    if (c->length < 1 || (c->length & (c->length - 1)) != 0 || c->most < 1)
-        return lh_fail(LH_EOPTION,
-                       "context: %lld passages of %lld tokens; a length is a power of 2",
-                       (long long)c->most, (long long)c->length);
+    LH_TRY(check_passages(c));
     c->passage = lh_allocate((size_t)(c->most * (c->length + 1)) * sizeof *c->passage);
     c->tokens = lh_allocate(positions * sizeof *c->tokens);
     c->target = lh_allocate(positions * sizeof *c->target);

@@ -35,11 +35,11 @@ typedef struct lh_context {
 double lh_context_error(const lh_context *found, int k);
 
 /* Positions and recall over a pass; what is kept and what is changed over at most `passages` pieces
- * of documents of `length` (a power of two) tokens and the one that follows, as many as fill whole
- * batches, read from a fresh start in segments of the training's length. Where the split has no
- * such piece, or asks for something else than the next token, these two have no counts. Training
- * goes on undisturbed afterwards. Fails: LH_EOPTION for a length that is no power of two or a task
- * without tokens to predict; LH_EINTERRUPT after a signal. */
+ * of documents of `length` (a power of two up to 2^31) tokens and the one that follows, as many as
+ * fill whole batches, read from a fresh start in segments of the training's length. Where the split
+ * has no such piece, or asks for something else than the next token, these two have no counts.
+ * Training goes on undisturbed afterwards. Fails: LH_EOPTION for another length, passages of more
+ * than 2^48 tokens or a task without tokens to predict; LH_EINTERRUPT after a signal. */
 lh_status lh_session_context(lh_session *session, int64_t length, int64_t passages,
                              lh_context *out);
 

@@ -43,8 +43,10 @@ end)
 
 t.test("what a row may not ask", function()
   for wrong, says in pairs {
-    ["a power of 2"] = { length = 12 }, ["length and passages, not 'passage'"] = { length = 8,
-      passage = 4 }, ["how many are read, an integer of at least 1"] = { length = 8, passages = 0 },
+    ["a power of 2"] = { length = 12 }, ["up to 2^31"] = { length = 1 << 62 },
+    ["at most 2^47 tokens"] = { length = 1 << 31, passages = 1 << 20 },
+    ["length and passages, not 'passage'"] = { length = 8, passage = 4 },
+    ["how many are read, an integer of at least 1"] = { length = 8, passages = 0 },
   } do
     t.contains(select(2, context.read(says)), wrong)
   end

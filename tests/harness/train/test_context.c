@@ -183,7 +183,12 @@ TEST(training_goes_on_undisturbed) {
     lh_session_destroy(other);
 }
 
-TEST(lengths_that_are_no_power_of_two_are_refused) {
+/* Sizes of memory are products of both. */
+TEST(lengths_and_numbers_that_cannot_be_are_refused) {
+    static const int64_t asked[][2] = {
+        {12, 4}, {0, 4}, {16, 0}, {(int64_t)1 << 62, 4}, {(int64_t)1 << 31, (int64_t)1 << 18}};
     lh_context c;
-    CHECK_FAILS(measured("segment=8 batch=1", 12, 4, &c), LH_EOPTION, "a power of 2");
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; ++i)
+        CHECK_FAILS(measured("segment=8 batch=1", asked[i][0], asked[i][1], &c), LH_EOPTION,
+                    "a power of 2 up to 2^31, and all together are at most 2^48");
 }
