@@ -93,6 +93,22 @@ static bool read_tokens(const lh_batch *batch, tokens *all) {
 }
 
 /* Tokens that count for nothing are in no group: their targets may be anything. */
+static bool counts(const tokens *all, int64_t t) {
+    return all->weight == NULL || all->weight[t] > 0;
+}
+
+/* False after a message for another target that is no word. */
+static bool check_targets(const tokens *all, int64_t vocabulary) {
+    for (int64_t t = 0; t < all->count; ++t) {
+        const bool is_word = all->target[t] >= 0 && all->target[t] < vocabulary;
+        if (is_word || !counts(all, t)) continue;
+        (void)lh_fail(LH_EOPTION, "loss: target %d is none of the %lld words", all->target[t],
+                      (long long)vocabulary);
+        return false;
+    }
+    return true;
+}
+
 static bool pick(const tokens *all, int64_t first, int64_t end, group *out) {
     const size_t most = (size_t)all->count + 1;
     out->token = lh_allocate(most * sizeof *out->token);
@@ -100,8 +116,7 @@ static bool pick(const tokens *all, int64_t first, int64_t end, group *out) {
     if (all->weight != NULL) out->weight = lh_allocate(most * sizeof *out->weight);
     if (!out->token || !out->target || (all->weight != NULL && !out->weight)) return false;
     for (int64_t t = 0; t < all->count; ++t) {
-        const bool counts = all->weight == NULL || all->weight[t] > 0;
-        if (!counts || all->target[t] < first || all->target[t] >= end) continue;
+        if (!counts(all, t) || all->target[t] < first || all->target[t] >= end) continue;
         out->token[out->count] = (int32_t)t;
         out->target[out->count] = (int32_t)(all->target[t] - first);
         if (out->weight != NULL) out->weight[out->count] = all->weight[t];
@@ -185,11 +200,13 @@ lh_tensor *lh_adaptive_cross_entropy(lh_tape *tape, const lh_output *output, con
               .output = output,
               .gradient_scale = gradient_scale,
               .wants_sums = sums != NULL};
-    const bool good = read_tokens(batch, &all) && add_all(&p, &all);
+    const bool good = read_tokens(batch, &all) &&
+                      check_targets(&all, lh_output_vocabulary(output)) && add_all(&p, &all);
     release(all.target, NULL, all.weight);
     if (sums != NULL) *sums = p.sums;
     if (!good) return NULL;
-    return p.loss != NULL ? p.loss : lh_zeros(tape, 0, NULL);
+    /* Where nothing counts the loss is 0 all the same, and zeros flow back from it. */
+    return p.loss != NULL ? p.loss : lh_scale(tape, lh_sum_all(tape, p.hidden), 0.0);
 }
 
 /* ---- all words ---- */

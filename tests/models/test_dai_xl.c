@@ -274,6 +274,28 @@ TEST(no_token_that_counts) {
     batch.weights = lh_reals(b.tape, 2, shape, none);
     REQUIRE_OK(lh_loss_forward(b.tape, &out, &batch, 0, &loss, NULL));
     CHECK(*lh_tensor_real(loss) == 0);
+    REQUIRE_OK(lh_tape_backward(b.tape, loss));
+    lh_tape_begin(b.tape, false, 1, 0);
+    bench_close(&b);
+}
+
+/* As with one softmax, targets count as words or not at all. */
+TEST(targets_that_are_no_words_are_refused) {
+    int32_t beyond[TOKENS];
+    model_bench b;
+    lh_output out;
+    lh_batch batch;
+    lh_tensor *loss = NULL;
+    REQUIRE(bench_open(&b, "dai_xl", DAI " cutoffs=4", ROWS));
+    REQUIRE(run_pass(&b, false, &out, &batch));
+    memcpy(beyond, words, sizeof beyond);
+    beyond[2] = -100; /* of weight 0 */
+    batch.target = bench_integers(&b, LENGTH, beyond);
+    REQUIRE_OK(lh_loss_forward(b.tape, &out, &batch, 1, &loss, NULL));
+    beyond[3] = BENCH_VOCABULARY;
+    batch.target = bench_integers(&b, LENGTH, beyond);
+    CHECK_FAILS(lh_loss_forward(b.tape, &out, &batch, 1, &loss, NULL), LH_EOPTION,
+                "target 11 is none of the 11 words");
     lh_tape_begin(b.tape, false, 1, 0);
     bench_close(&b);
 }
