@@ -1,4 +1,4 @@
-/* Lines are checked before cJSON sees them, so that a message names line and column. */
+/* Lines are parsed one by one, so that a message names line and column. */
 #include "datasets/text/json_lines.h"
 
 #include <stdlib.h>
@@ -17,25 +17,6 @@ static lh_status refuse_column(const lh_json_line *line, size_t offset, const ch
                    offset + 1, what);
 }
 
-/* The offset of the first escape \u0000, or `bytes`: cJSON would end the string there. */
-static size_t find_escaped_nul(const char *text, size_t bytes) {
-    for (size_t i = 0; i + 1 < bytes; ++i) {
-        if (text[i] != '\\') continue;
-        if (bytes - i >= 6 && memcmp(text + i, "\\u0000", 6) == 0) return i;
-        ++i;
-    }
-    return bytes;
-}
-
-static lh_status check_text(const lh_json_line *line, const char *text, size_t bytes) {
-    const char *nul = memchr(text, '\0', bytes);
-    if (nul != NULL) return refuse_column(line, (size_t)(nul - text), "a NUL byte");
-    const size_t escaped = find_escaped_nul(text, bytes);
-    if (escaped < bytes) return refuse_column(line, escaped, "a NUL character");
-    const size_t good = lh_utf8_length(text, bytes);
-    return good < bytes ? refuse_column(line, good, "not UTF-8") : LH_OK;
-}
-
 static bool is_blank(const char *text, size_t bytes) {
     size_t i = 0;
     while (i < bytes && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r'))
@@ -45,15 +26,14 @@ static bool is_blank(const char *text, size_t bytes) {
 
 static lh_status read_line(lh_json_line *line, const char *text, size_t bytes, lh_json_visit *visit,
                            void *to) {
-    LH_TRY(check_text(line, text, bytes));
-    const char *end = NULL;
-    cJSON *json = lh_fault() ? NULL : cJSON_ParseWithLengthOpts(text, bytes, &end, false);
-    const size_t offset = end != NULL ? (size_t)(end - text) : 0;
-    if (json == NULL) return refuse_column(line, offset, "not JSON");
-    const bool whole = is_blank(text + offset, bytes - offset);
+    lh_json_defect defect;
+    const size_t good = lh_utf8_length(text, bytes);
+    if (good < bytes) return refuse_column(line, good, "not UTF-8");
+    cJSON *json = lh_json_parse(text, bytes, &defect);
+    if (json == NULL)
+        return defect.what == NULL ? LH_EMEMORY : refuse_column(line, defect.offset, defect.what);
     line->value = json;
-    const lh_status status =
-        whole ? visit(to, line) : refuse_column(line, offset, "more than one value in a line");
+    const lh_status status = visit(to, line);
     cJSON_Delete(json);
     return status;
 }

@@ -4,7 +4,6 @@
  * Every byte is a token, so that nothing is unknown and any bytes come back. Bytes that are no
  * UTF-8 are pieces of their own. Two files make a vocabulary: a JSON object of tokens and their
  * ids, and the merges in the order of their ranks; both write bytes as printable characters. */
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +14,7 @@
 #include "datasets/unpack.h"
 #include "harness/engine/file.h"
 #include "harness/engine/hash.h"
+#include "harness/engine/json.h"
 
 enum {
     NOTHING = LH_HASH_NONE,
@@ -135,15 +135,22 @@ static lh_status add_tokens(reader *r, const cJSON *vocabulary) {
     return find_bytes(r);
 }
 
+static lh_status parse_tokens(reader *r, const lh_text *text) {
+    lh_json_defect defect;
+    cJSON *vocabulary = lh_json_parse(text->data, text->bytes, &defect);
+    if (vocabulary == NULL)
+        return defect.what == NULL ? LH_EMEMORY
+                                   : lh_fail(LH_EFORMAT, "%s: %s at byte %zu", r->path, defect.what,
+                                             defect.offset + 1);
+    const lh_status status = add_tokens(r, vocabulary);
+    cJSON_Delete(vocabulary);
+    return status;
+}
+
 static lh_status read_tokens(reader *r) {
     lh_text text;
     LH_TRY(lh_file_unpack(r->path, &text));
-    cJSON *vocabulary = cJSON_ParseWithLength(text.data, text.bytes);
-    const lh_status status = vocabulary != NULL
-                                 ? add_tokens(r, vocabulary)
-                                 : lh_fail(LH_EFORMAT, "%s: not valid JSON near byte %lld", r->path,
-                                           (long long)(cJSON_GetErrorPtr() - text.data));
-    cJSON_Delete(vocabulary);
+    const lh_status status = parse_tokens(r, &text);
     free(text.data);
     return status;
 }

@@ -1,11 +1,11 @@
 /* Reading weight files: the file is mapped, its header checked, its tensors found by name. */
 #include "harness/engine/safetensors.h"
 
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/engine/file.h"
+#include "harness/engine/json.h"
 
 enum { LENGTH_BYTES = 8 };
 
@@ -162,9 +162,18 @@ static bool begins_as_safetensors(const lh_safetensors *file) {
     return file->bytes > LENGTH_BYTES && file->map[LENGTH_BYTES] == '{';
 }
 
+static lh_status parse_header(lh_safetensors *file, size_t bytes) {
+    lh_json_defect defect;
+    file->header = lh_json_parse((const char *)file->map + LENGTH_BYTES, bytes, &defect);
+    if (file->header == NULL && defect.what == NULL) return LH_EMEMORY;
+    if (file->header == NULL)
+        return lh_fail(LH_EFORMAT, "%s: the header is no JSON object: %s at its byte %zu",
+                       file->path, defect.what, defect.offset + 1);
+    return LH_OK;
+}
+
 static lh_status parse(lh_safetensors *file) {
     uint64_t length = 0;
-    const char *text = (const char *)file->map + LENGTH_BYTES, *end = NULL;
     if (is_torch_file(file)) return refuse_torch_file(file);
     if (!begins_as_safetensors(file)) {
         return lh_fail(LH_EFORMAT,
@@ -178,15 +187,7 @@ static lh_status parse(lh_safetensors *file) {
         return lh_fail(LH_EFORMAT, "%s: cut off or broken: header of %llu bytes in a file of %zu",
                        file->path, (unsigned long long)length, file->bytes);
     }
-    file->header = cJSON_ParseWithLengthOpts(text, (size_t)length, &end, false);
-    if (!cJSON_IsObject(file->header)) {
-        return lh_fail(LH_EFORMAT, "%s: the header is no JSON object", file->path);
-    }
-    while (end < text + length && *end == ' ')
-        ++end;
-    if (end < text + length) {
-        return lh_fail(LH_EFORMAT, "%s: something follows the header's JSON object", file->path);
-    }
+    LH_TRY(parse_header(file, (size_t)length));
     return read_entries(file, LENGTH_BYTES + (size_t)length);
 }
 

@@ -1,7 +1,5 @@
-/* JSON as Lua values, through cJSON: what a program that was asked answers in it. */
-#include <cjson/cJSON.h>
-#include <string.h>
-
+/* JSON as Lua values: what a program that was asked answers in it. */
+#include "harness/engine/json.h"
 #include "harness/lua/bind.h"
 
 static void push(lua_State *lua, const cJSON *value);
@@ -45,12 +43,13 @@ static int push_root(lua_State *lua) {
  * where it is no JSON. */
 static int parse_json(lua_State *lua) {
     size_t bytes = 0;
-    const char *text = luaL_checklstring(lua, 1, &bytes), *end = NULL;
-    /* with the NUL behind Lua's text, before which nothing else may stand */
-    cJSON *root = lh_fault() ? NULL : cJSON_ParseWithLengthOpts(text, bytes + 1, &end, true);
+    const char *text = luaL_checklstring(lua, 1, &bytes);
+    lh_json_defect defect;
+    cJSON *root = lh_json_parse(text, bytes, &defect);
     if (root == NULL)
-        lh_lua_check(lua, lh_fail(LH_EFORMAT, "no JSON at byte %lld",
-                                  end != NULL ? (long long)(end - text) + 1 : 0LL));
+        lh_lua_check(lua, defect.what == NULL ? LH_EMEMORY
+                                              : lh_fail(LH_EFORMAT, "%s at byte %zu", defect.what,
+                                                        defect.offset + 1));
     const int status = lh_lua_guard(lua, push_root, root);
     cJSON_Delete(root);
     lh_lua_settle(lua, status);

@@ -215,7 +215,9 @@ static void refused(const char *more, const char *end, const char *merges, const
 
 TEST(broken_vocabularies_are_refused_with_their_place) {
     REQUIRE(mkdtemp(folder) != NULL);
-    refused(", \"ab\": 256", "", "", "vocab.json: not valid JSON near byte");
+    refused(", \"ab\": 256", "", "", "vocab.json: no JSON at byte");
+    refused(", \"ab\": 256", "} {}", "", "vocab.json: something behind the value at byte");
+    refused(", \"a\\u0000b\": 256", "}", "", "vocab.json: a NUL character at byte");
     refused(", \"ab\": 300", "}", "", "token 'ab' needs an id from 0 to 256");
     refused(", \"ab\": -1", "}", "", "token 'ab' needs an id");
     refused(", \"ab\": \"x\"", "}", "", "token 'ab' needs an id");

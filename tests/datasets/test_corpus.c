@@ -161,7 +161,7 @@ TEST(huge_json_lines_are_read) {
     CHECK_FAILS(open_corpus("name=long", &corpus), LH_EFORMAT, "line 1, column");
     memset(line, '[', HUGE);
     write_text("long/train.jsonl", line, HUGE);
-    CHECK_FAILS(open_corpus("name=long", &corpus), LH_EFORMAT, "not JSON");
+    CHECK_FAILS(open_corpus("name=long", &corpus), LH_EFORMAT, "no JSON");
     free(line);
 }
 
@@ -178,7 +178,7 @@ TEST(malformed_json_lines_are_named) {
                  {"[{\"speaker\": 1, \"text\": \"a\"}]", "field 'dialogue', turn 1: neither"},
                  {"[]", "line 1: an empty document"},
                  {"{\"text\": \"\"}", "line 1: an empty document"},
-                 {"[\"a\"] [\"b\"]", "line 1, column 6: more than one value"},
+                 {"[\"a\"] [\"b\"]", "line 1, column 7: something behind the value"},
                  {"[\"a\"]\n[\"a\\u0000b\"]", "line 2, column 4: a NUL character"},
                  {"[\"\\\\u0000\"]\n[]", "line 2: an empty document"},
                  {"[\"\\ud800\"]", "line 1, column"},

@@ -211,9 +211,11 @@ TEST(broken_headers_are_refused) {
     put_header("[1]", 0);
     check_refused("no safetensors file");
     put_header("{} x", 0);
-    check_refused("something follows");
+    check_refused("no JSON object: something behind the value at its byte 4");
     put_header("{}{}", 0);
-    check_refused("something follows");
+    check_refused("something behind the value at its byte 3");
+    put_header("{\"a\\u0000b\":1}", 0);
+    check_refused("a NUL character at its byte 4");
     put_header("{\"__metadata__\":{\"a\":1}}", 0);
     check_refused("metadata");
     put_header("{\"__metadata__\":\"a\"}", 0);
