@@ -7,6 +7,7 @@
 #include "datasets/unpack.h"
 #include "datasets/utf8.h"
 #include "harness/engine/file.h"
+#include "harness/engine/json.h"
 
 lh_status lh_json_line_refuse(const lh_json_line *line, const char *what) {
     return lh_fail(LH_EFORMAT, "%s: line %lld: %s", line->path, (long long)line->number, what);

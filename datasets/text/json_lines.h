@@ -2,7 +2,9 @@
 #ifndef LH_DATASETS_JSON_LINES_H
 #define LH_DATASETS_JSON_LINES_H
 
-#include "harness/engine/json.h"
+#include <cjson/cJSON.h>
+
+#include "harness/engine/error.h"
 
 /* A line being read, and where it stands, for messages. */
 typedef struct lh_json_line {

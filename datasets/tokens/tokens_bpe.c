@@ -4,6 +4,7 @@
  * Every byte is a token, so that nothing is unknown and any bytes come back. Bytes that are no
  * UTF-8 are pieces of their own. Two files make a vocabulary: a JSON object of tokens and their
  * ids, and the merges in the order of their ranks; both write bytes as printable characters. */
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 

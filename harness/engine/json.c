@@ -2,6 +2,7 @@
  * JSON from memory that ran out: here they are told apart. */
 #include "harness/engine/json.h"
 
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 

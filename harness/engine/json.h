@@ -2,9 +2,9 @@
 #ifndef LH_ENGINE_JSON_H
 #define LH_ENGINE_JSON_H
 
-#include <cjson/cJSON.h>
-
 #include "harness/engine/error.h"
+
+struct cJSON; /* so that headers that are installed need none of it */
 
 /* Why a text is not one JSON value, and at which of its bytes. */
 typedef struct lh_json_defect {
@@ -16,6 +16,6 @@ typedef struct lh_json_defect {
  * nothing is recorded, since callers know what the place is called; or memory ran out, which is
  * recorded, and *defect says nothing. A NUL is a defect also where JSON allows it: strings of C
  * would end there. */
-cJSON *lh_json_parse(const char *text, size_t bytes, lh_json_defect *defect);
+struct cJSON *lh_json_parse(const char *text, size_t bytes, lh_json_defect *defect);
 
 #endif

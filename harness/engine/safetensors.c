@@ -1,6 +1,7 @@
 /* Reading weight files: the file is mapped, its header checked, its tensors found by name. */
 #include "harness/engine/safetensors.h"
 
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 

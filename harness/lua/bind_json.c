@@ -1,4 +1,6 @@
 /* JSON as Lua values: what a program that was asked answers in it. */
+#include <cjson/cJSON.h>
+
 #include "harness/engine/json.h"
 #include "harness/lua/bind.h"
 

@@ -1,6 +1,7 @@
 /* JSON: what is wrong with a text, and where; memory that runs out is not the text's fault. */
 #include "harness/engine/json.h"
 
+#include <cjson/cJSON.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
