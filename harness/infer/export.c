@@ -227,9 +227,9 @@ static lh_status allocate_fields(batch_list *all) {
 static lh_status look_ahead(const lh_session *session, batch_list *all, bool keeps) {
     const lh_task *task = lh_session_task(session);
     const lh_model_setup *setup = &lh_session_model(session)->setup;
-    int64_t cursor[LH_CURSOR_WORDS];
+    lh_task_place place;
     lh_host_batch host;
-    const int words = task->class->cursor_get(task->instance, cursor);
+    lh_task_mark(task, &place);
     lh_status status = LH_OK;
     for (int64_t i = 0; i < all->count && status == LH_OK; ++i) {
         status = task->class->train_batch(task->instance, &host);
@@ -240,7 +240,7 @@ static lh_status look_ahead(const lh_session *session, batch_list *all, bool kee
             measure(all, setup, &host);
         }
     }
-    return status == LH_OK ? task->class->cursor_set(task->instance, cursor, words) : status;
+    return lh_task_return(task, &place, status);
 }
 
 static lh_status save_batches(const batch_list *all, const char *path) {

@@ -296,15 +296,13 @@ static lh_status score_train_batches(pass *p) {
 }
 
 lh_status lh_session_inference_memory(lh_session *session, int64_t *bytes) {
-    const lh_task *task = session->task;
     pass p;
-    int64_t cursor[LH_CURSOR_WORDS];
-    const int words = task->class->cursor_get(task->instance, cursor);
+    lh_task_place place;
+    lh_task_mark(session->task, &place);
     const int64_t before = count_memory(session);
     lh_status status = begin_pass(session, &p);
     if (status == LH_OK) status = score_train_batches(&p);
     *bytes = lh_pool_get_stats(session->pool).peak_bytes - before;
     clear_pass(&p);
-    if (status == LH_OK) status = task->class->cursor_set(task->instance, cursor, words);
-    return status;
+    return lh_task_return(session->task, &place, status);
 }

@@ -47,3 +47,12 @@ lh_status lh_task_describe(const lh_task *task, char **data, char **remark) {
     *data = NULL;
     return status;
 }
+
+void lh_task_mark(const lh_task *task, lh_task_place *out) {
+    out->words = task->class->cursor_get(task->instance, out->cursor);
+}
+
+lh_status lh_task_return(const lh_task *task, const lh_task_place *place, lh_status done) {
+    const lh_status back = task->class->cursor_set(task->instance, place->cursor, place->words);
+    return done != LH_OK ? done : back;
+}

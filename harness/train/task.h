@@ -105,4 +105,15 @@ void lh_task_destroy(lh_task *task);
  * neither. */
 lh_status lh_task_describe(const lh_task *task, char **data, char **remark);
 
+/* Where the training stream stands, for who reads on and goes back. */
+typedef struct lh_task_place {
+    int words;
+    int64_t cursor[LH_CURSOR_WORDS];
+} lh_task_place;
+
+void lh_task_mark(const lh_task *task, lh_task_place *out);
+/* Goes back, whether what was done meanwhile failed or not; returns its status, or that of going
+ * back. */
+lh_status lh_task_return(const lh_task *task, const lh_task_place *place, lh_status done);
+
 #endif

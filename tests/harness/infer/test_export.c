@@ -131,6 +131,38 @@ TEST(batches_are_the_next_ones_of_training) {
     lh_session_destroy(other);
 }
 
+static int batches_left;
+
+static lh_status run_dry(void *instance, lh_host_batch *out) {
+    if (batches_left-- == 0) return lh_fail(LH_EIO, "the disk is gone");
+    return pattern_class.train_batch(instance, out);
+}
+
+static void check_same_place(const lh_session *session, const lh_task_place *before) {
+    lh_task_place after;
+    lh_task_mark(lh_session_task(session), &after);
+    CHECK_EQ_INT(after.words, before->words);
+    CHECK(memcmp(after.cursor, before->cursor, (size_t)before->words * sizeof(int64_t)) == 0);
+}
+
+/* Whichever batch fails, while they are measured or while they are kept. */
+TEST(a_session_stands_where_it_stood_when_a_batch_fails) {
+    lh_task_class failing = pattern_class;
+    failing.train_batch = run_dry;
+    lh_session *session = NULL;
+    lh_task_place before;
+    REQUIRE_OK(any_session(&trigram_class, "", &failing, task_text, train_text, 4, &session));
+    lh_task_mark(lh_session_task(session), &before);
+    make_folder();
+    for (int good = 0; good < 4; ++good) {
+        batches_left = good;
+        CHECK_FAILS(lh_session_export(session, folder, 2), LH_EIO, "the disk is gone");
+        check_same_place(session, &before);
+    }
+    remove_folder();
+    lh_session_destroy(session);
+}
+
 TEST(what_cannot_be_exported_is_refused) {
     lh_session *session = open_session(4);
     REQUIRE(session != NULL);

@@ -244,6 +244,28 @@ TEST(inference_memory_is_that_of_a_training_batch) {
     CHECK(inference[1] >= inference[0] + 3 * 16 * TRIGRAM_VOCABULARY * (int64_t)sizeof(real));
 }
 
+static int batches_left;
+
+static lh_status run_dry(void *instance, lh_host_batch *out) {
+    if (batches_left-- == 0) return lh_fail(LH_EIO, "the disk is gone");
+    return pattern_class.train_batch(instance, out);
+}
+
+TEST(a_batch_that_fails_leaves_training_where_it_was) {
+    lh_task_class failing = pattern_class;
+    failing.train_batch = run_dry;
+    lh_session *session = NULL;
+    lh_task_place before, after;
+    int64_t bytes = 0;
+    REQUIRE_OK(any_session(&trigram_class, "", &failing, "", "steps=1", 1, &session));
+    lh_task_mark(lh_session_task(session), &before);
+    batches_left = 1;
+    CHECK_FAILS(lh_session_inference_memory(session, &bytes), LH_EIO, "the disk is gone");
+    lh_task_mark(lh_session_task(session), &after);
+    CHECK(memcmp(after.cursor, before.cursor, (size_t)before.words * sizeof(int64_t)) == 0);
+    lh_session_destroy(session);
+}
+
 TEST(measuring_inference_memory_leaves_training_as_it_was) {
     double bits[2];
     for (int i = 0; i < 2; ++i) {
