@@ -235,7 +235,8 @@ static bool cursor_is_valid(const lh_batcher *batcher, const int64_t *words) {
     bool valid = lh_order_has(&batcher->order, words[0], words[1]);
     for (int64_t r = 0; r < batcher->spec.rows; ++r) {
         const int64_t document = words[2 + 2 * r], offset = words[3 + 2 * r];
-        valid = valid && document >= -1 && document < (ends ? documents : words[1]) && offset >= 0;
+        valid = valid && document >= -1 && document < (ends ? documents : words[1]) &&
+                lh_is_count(offset);
     }
     return valid;
 }

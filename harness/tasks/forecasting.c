@@ -274,8 +274,9 @@ static int get_cursor(const void *instance, int64_t *words) {
 
 static lh_status set_cursor(void *instance, const int64_t *words, int count) {
     forecasting *task = instance;
-    if (count != 2 || words[0] < 0 || words[1] < 0)
-        return lh_fail(LH_EFORMAT, "data: no position among windows (%d numbers)", count);
+    const int64_t most = task->train.of.count;
+    if (count != 2 || !lh_is_count(words[0]) || words[1] < 0 || words[1] > most)
+        return lh_fail(LH_EFORMAT, "data: no position in rounds of %lld windows", (long long)most);
     task->train.round = words[0];
     task->train.batch = words[1];
     return LH_OK;

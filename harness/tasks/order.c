@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/tasks/shuffle.h"
+#include "harness/train/task.h"
 
 static void arrange(lh_order *order) {
     const lh_random_key key = {
@@ -45,5 +46,6 @@ void lh_order_seek(lh_order *order, int64_t epoch, int64_t taken) {
 }
 
 bool lh_order_has(const lh_order *order, int64_t epoch, int64_t taken) {
-    return epoch >= 0 && taken >= 0 && (order->count == LH_WITHOUT_END || taken <= order->count);
+    return lh_is_count(epoch) && lh_is_count(taken) &&
+           (order->count == LH_WITHOUT_END || taken <= order->count);
 }

@@ -273,7 +273,7 @@ static int get_cursor(const void *instance, int64_t *words) {
 
 static lh_status set_cursor(void *instance, const int64_t *words, int count) {
     scripted *task = instance;
-    if (count != 1 || words[0] < 0)
+    if (count != 1 || !lh_is_count(words[0]))
         return lh_fail(LH_EFORMAT, "data: a position that no stream of examples has");
     task->train.next = words[0];
     return LH_OK;

@@ -234,18 +234,24 @@ static int get_cursor(const void *instance, int64_t *words) {
     return (int)(2 * task->rows);
 }
 
-static lh_status set_cursor(void *instance, const int64_t *words, int count) {
-    tracking *task = instance;
-    stream *s = &task->train;
+static lh_status check_cursor(const tracking *task, const int64_t *words, int count) {
+    bool good = true;
     if (count != 2 * task->rows) {
         return lh_fail(LH_EFORMAT, "data: a position of %d rows, the batch has %lld", count / 2,
                        (long long)task->rows);
     }
+    for (int i = 0; i < count; ++i)
+        good = good && lh_is_count(words[i]);
+    return good ? LH_OK : lh_fail(LH_EFORMAT, "data: a position that no stream of episodes has");
+}
+
+static lh_status set_cursor(void *instance, const int64_t *words, int count) {
+    tracking *task = instance;
+    stream *s = &task->train;
+    LH_TRY(check_cursor(task, words, count));
     for (int64_t r = 0; r < task->rows; ++r) {
         s->taken[r] = words[2 * r];
         s->at[r] = words[2 * r + 1];
-        if (s->taken[r] < 0 || s->at[r] < 0)
-            return lh_fail(LH_EFORMAT, "data: a position below zero");
         if (s->taken[r] == 0) continue;
         const int64_t index = episode_index(s, r, s->taken[r] - 1);
         write_episode(task, LH_TRAIN, index, &s->episode[r]);

@@ -203,7 +203,7 @@ static int get_cursor(const void *instance, int64_t *words) {
 static lh_status set_cursor(void *instance, const int64_t *words, int count) {
     translation *task = instance;
     const int64_t batches = lh_length_plan_batches(task->train);
-    if (count != 2 || words[0] < 0 || words[1] < 0 || words[1] > batches)
+    if (count != 2 || !lh_is_count(words[0]) || words[1] < 0 || words[1] > batches)
         return lh_fail(LH_EFORMAT, "data: no position in epochs of %lld batches",
                        (long long)batches);
     task->epoch = words[0];

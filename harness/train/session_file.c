@@ -70,14 +70,11 @@ lh_status lh_session_save(lh_session *session, const char *path) {
 }
 
 lh_status lh_session_restore(lh_session *session, const char *path) {
-    const lh_task *task = session->task;
-    lh_snapshot snapshot = {.identity = session->identity};
+    lh_snapshot snapshot = {.identity = session->identity, .task = session->task};
     snapshot.part = list_parts(session, &snapshot.part_count);
     if (snapshot.part == NULL) return LH_EMEMORY;
-    lh_status status = lh_snapshot_read(&snapshot, path);
+    const lh_status status = lh_snapshot_read(&snapshot, path);
     free_parts(snapshot.part, snapshot.part_count);
-    if (status == LH_OK)
-        status = task->class->cursor_set(task->instance, snapshot.cursor, snapshot.cursor_count);
     LH_TRY(status);
     session->record = snapshot.record;
     if (session->record.peak_memory_bytes > session->earlier_peak)

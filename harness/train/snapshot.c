@@ -192,6 +192,13 @@ static lh_status check_identity(const char *path, const char *expected, const ch
     return LH_OK;
 }
 
+/* A step below zero would be trained on for ever. */
+static lh_status check_record(const char *path, const lh_snapshot_record *record) {
+    const bool good = lh_is_count(record->step) && lh_is_count(record->tokens) &&
+                      lh_is_count(record->evaluations.stale);
+    return good ? LH_OK : corrupt(path, "steps, tokens or evaluations that no run has counted");
+}
+
 static lh_status get_head(reader *r, const char *identity, lh_snapshot *out) {
     const unsigned char *part = NULL;
     size_t bytes = 0;
@@ -200,6 +207,7 @@ static lh_status get_head(reader *r, const char *identity, lh_snapshot *out) {
     LH_TRY(get_sized(r, &part, &bytes));
     if (bytes != sizeof out->record) return corrupt(r->path, "a record of another size");
     memcpy(&out->record, part, bytes);
+    LH_TRY(check_record(r->path, &out->record));
     LH_TRY(get_sized(r, &part, &bytes));
     if (bytes > sizeof out->cursor || bytes % sizeof out->cursor[0] != 0)
         return corrupt(r->path, "a data position of impossible size");
@@ -230,6 +238,14 @@ static lh_status get_tensors(reader r, const lh_snapshot *snapshot, bool load) {
     return r.at == r.end ? LH_OK : corrupt(r.path, "bytes after its last tensor");
 }
 
+static lh_status set_stream(const char *path, const lh_task *task, const lh_snapshot *found) {
+    const lh_status status =
+        task == NULL ? LH_OK
+                     : task->class->cursor_set(task->instance, found->cursor, found->cursor_count);
+    if (status != LH_OK) lh_note("%s: not a usable checkpoint", path);
+    return status;
+}
+
 static lh_status read_image(lh_snapshot *snapshot, const char *path, const unsigned char *image,
                             size_t bytes) {
     reader r;
@@ -237,8 +253,10 @@ static lh_status read_image(lh_snapshot *snapshot, const char *path, const unsig
     lh_snapshot found = {.part = snapshot->part, .part_count = snapshot->part_count};
     LH_TRY(get_head(&r, snapshot->identity, &found));
     LH_TRY(get_tensors(r, snapshot, false));
+    LH_TRY(set_stream(path, snapshot->task, &found));
     LH_TRY(get_tensors(r, snapshot, true));
     found.identity = snapshot->identity;
+    found.task = snapshot->task;
     *snapshot = found;
     return LH_OK;
 }

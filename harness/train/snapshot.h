@@ -38,6 +38,7 @@ size_t lh_snapshot_part_offset(const lh_snapshot_part *part);
  * says which run it is. */
 typedef struct lh_snapshot {
     const char *identity;
+    const lh_task *task; /* for a reader: its stream goes to the cursor; NULL: none does */
     lh_snapshot_record record;
     int cursor_count;
     int64_t cursor[LH_CURSOR_WORDS];
@@ -48,9 +49,10 @@ typedef struct lh_snapshot {
 /* Atomic. Fails: LH_EIO, LH_EMEMORY. */
 lh_status lh_snapshot_write(const lh_snapshot *snapshot, const char *path);
 
-/* Fills record and cursor and writes the tensors, after the whole file has been found sound: a
- * failure changes nothing. Fails: LH_EIO; LH_EFORMAT for a truncated or corrupt file, another
- * precision, another identity (the message names the first line that differs), other tensors. */
+/* Fills record and cursor, sets the task's stream and writes the tensors, after the whole file has
+ * been found sound: a refusal changes nothing. Fails: LH_EIO; LH_EFORMAT for a truncated or corrupt
+ * file, another precision, another identity (the message names the first line that differs), other
+ * tensors, a record or cursor that no run has. */
 lh_status lh_snapshot_read(lh_snapshot *snapshot, const char *path);
 
 #endif

@@ -48,6 +48,10 @@ lh_status lh_task_describe(const lh_task *task, char **data, char **remark) {
     return status;
 }
 
+bool lh_is_count(int64_t word) {
+    return word >= 0 && word < (int64_t)1 << 44; /* 65536 rows of so many are no overflow */
+}
+
 void lh_task_mark(const lh_task *task, lh_task_place *out) {
     out->words = task->class->cursor_get(task->instance, out->cursor);
 }

@@ -32,6 +32,10 @@ typedef struct lh_host_batch {
 /* A position in a split that can be saved and restored: a plain array of integers. */
 enum { LH_CURSOR_WORDS = 8192 };
 
+/* Whether it is a count that a stream may have reached, from 0: far enough below the largest
+ * integer for what is computed of it. A cursor with any other came from a damaged file. */
+bool lh_is_count(int64_t word);
+
 /* What a task scores in a way of its own, by a translation, say: a model in training, lent. What is
  * run leaves the training as it was. */
 typedef struct lh_scored {
@@ -65,7 +69,8 @@ typedef struct lh_task_class {
      * differ, in training as well. */
     lh_status (*evaluate_begin)(void *instance, lh_split split);
     lh_status (*evaluate_batch)(void *instance, lh_host_batch *out);
-    /* Position of the training stream. `words` has LH_CURSOR_WORDS; returns how many are used. */
+    /* Position of the training stream. `words` has LH_CURSOR_WORDS; returns how many are used. What
+     * no stream has is refused, and changes nothing. */
     int (*cursor_get)(const void *instance, int64_t *words);
     lh_status (*cursor_set)(void *instance, const int64_t *words, int count);
     /* Optional: more metrics after a pass over a split. */

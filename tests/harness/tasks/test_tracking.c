@@ -68,7 +68,7 @@ TEST(a_stream_goes_on_from_its_cursor) {
                     "rows");
         words[0] = -1;
         CHECK_FAILS(again.task->class->cursor_set(again.task->instance, words, count), LH_EFORMAT,
-                    "below zero");
+                    "no stream of episodes has");
         close_task(&f);
         close_task(&again);
     }

@@ -51,15 +51,18 @@ static lh_snapshot make_snapshot(fixture *f, const char *identity) {
     return (lh_snapshot){.identity = identity, .part = f->part, .part_count = 2};
 }
 
-static bool write_example(fixture *f) {
+static bool write_record(fixture *f, const lh_snapshot_record *record) {
     lh_snapshot snapshot = make_snapshot(f, "model=brt\nwidth=8\n");
-    snapshot.record.step = 41;
-    snapshot.record.seconds = 1.5;
+    snapshot.record = *record;
     snapshot.cursor_count = 2;
     snapshot.cursor[0] = 7;
     snapshot.cursor[1] = -1;
     set_values(f, LH_R(0.25), 9);
     return CHECK_OK(lh_snapshot_write(&snapshot, path));
+}
+
+static bool write_example(fixture *f) {
+    return write_record(f, &(lh_snapshot_record){.step = 41, .seconds = 1.5});
 }
 
 static void check_values(const fixture *f, double x, int32_t n) {
@@ -125,6 +128,25 @@ TEST(damaged_files_are_refused) {
     free(longer);
     check_values(&f, 5, 5);
     free(data);
+    close_fixture(&f);
+}
+
+/* Damage from before the digest was made, say by memory that failed. */
+TEST(counts_that_no_run_has_are_refused) {
+    static const lh_snapshot_record records[] = {{.step = -1},
+                                                 {.step = INT64_MAX},
+                                                 {.tokens = INT64_MAX - 5},
+                                                 {.tokens = INT64_MIN},
+                                                 {.evaluations.stale = INT64_MAX}};
+    fixture f;
+    REQUIRE(open_fixture(&f));
+    for (size_t i = 0; i < sizeof records / sizeof *records; ++i) {
+        REQUIRE(write_record(&f, &records[i]));
+        set_values(&f, LH_R(5), 5);
+        lh_snapshot snapshot = make_snapshot(&f, "model=brt\nwidth=8\n");
+        CHECK_FAILS(lh_snapshot_read(&snapshot, path), LH_EFORMAT, "that no run has counted");
+        check_values(&f, 5, 5);
+    }
     close_fixture(&f);
 }
 

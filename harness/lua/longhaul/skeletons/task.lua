@@ -85,7 +85,8 @@ static int cursor_get(const void *instance, int64_t *words) {
 }
 
 static lh_status cursor_set(void *instance, const int64_t *words, int count) {
-    if (count != 1) return lh_fail(LH_EFORMAT, "NAME: the position has %d numbers, not 1", count);
+    if (count != 1 || !lh_is_count(words[0]))
+        return lh_fail(LH_EFORMAT, "NAME: no position of a stream (%d numbers)", count);
     ((NAME_task *)instance)->position = words[0];
     return LH_OK;
 }
