@@ -33,6 +33,13 @@ local share_of_pass = 1 / 3
 
 local bytes_of_number = 4
 
+-- A position of a batch has a token on the host and on the device, and a number of the model with its
+-- gradient, at least.
+local bytes_of_position = 4 * bytes_of_number
+
+-- A batch of more positions is not read to see what a split has: that takes a second.
+local most_read = 2 ^ 25
+
 -- ---- what was trained here ----
 
 local function key_of(threads, class, model, task_name, task, precision)
@@ -72,14 +79,22 @@ local function bytes_of_parameter(train)
   return bytes_of_number * least, bytes_of_number * (optimizer == "adafactor" and least + 1 or least)
 end
 
+-- What is not read may have any size.
+local unread = { sizes = { bytes = math.huge, words = math.huge } }
+
 local passes = {}
 
+local function read_passes(task)
+  local info = identity.task_info(task)
+  if info.rows * info.length > most_read then return unread end
+  local valid, test = core.task_passes(task.options)
+  return { valid = valid.tokens, test = test.tokens, sizes = valid }
+end
+
+-- Tokens of an evaluation by split, and the sizes of the validation text; or `unread`.
 local function passes_of(task)
   local key = task.name .. "\n" .. task.text
-  if not passes[key] then
-    local valid, test = core.task_passes(task.options)
-    passes[key] = { valid = valid.tokens, test = test.tokens, sizes = valid }
-  end
+  passes[key] = passes[key] or read_passes(task)
   return passes[key]
 end
 
@@ -96,12 +111,13 @@ local function seconds_of_write()
   return good and (core.clock() - begin) / times or 0
 end
 
--- Tokens that are evaluated during training and after it.
-local function evaluated_tokens(row)
+-- Tokens that are evaluated during training and after it; of a split that was not read one batch.
+local function evaluated_tokens(row, batch)
   local own, every = passes_of(row.task), row.train:option "evaluate_every"
+  local function tokens_of(split) return own[split] or batch end
   local times = every > 0 and row.train:option "steps" // every or 0
-  local tokens = times * (own.valid + (row.train:option "evaluate_test" and own.test or 0))
-  for _, split in ipairs(work.splits(row)) do tokens = tokens + own[split] end
+  local tokens = times * (tokens_of "valid" + (row.train:option "evaluate_test" and tokens_of "test" or 0))
+  for _, split in ipairs(work.splits(row)) do tokens = tokens + tokens_of(split) end
   return tokens
 end
 
@@ -141,20 +157,21 @@ local function costs_of(self, run)
     bytes = own and own.peak_memory_bytes
       or probe and probe.peak_memory_bytes + most * (model.total - probe.parameters),
     by = own and "runs" or probe and "probe" or "FLOPs", model = model,
-    load = not own and probe and probe.load or nil, least_bytes = least * model.total,
+    load = not own and probe and probe.load or nil, least_bytes = least * model.total + bytes_of_position * tokens,
   }
 end
 
 local function expect(self, run)
   local costs = costs_of(self, run)
-  local passes = evaluated_tokens(run.row) / costs.tokens + passes_of_memory
+  local passes = evaluated_tokens(run.row, costs.tokens) / costs.tokens + passes_of_memory
   self.write_s = self.write_s or seconds_of_write()
   return {
     seconds = costs.open + run.row.train:option "steps" * costs.step + passes * costs.pass
       + writes_per_run * self.write_s,
     open_s = costs.open, step_s = costs.step, pass_s = costs.pass, bytes = costs.bytes, by = costs.by,
     least_bytes = costs.least_bytes, load = costs.load,
-    passes = passes_of(run.row.task), parameters = costs.model.total,
+    passes = passes_of(run.row.task), unread = passes_of(run.row.task) == unread and costs.tokens or nil,
+    parameters = costs.model.total,
     flops_per_token = costs.model.flops_per_token,
   }
 end
@@ -166,9 +183,9 @@ local function show_trial(board, row, place, count)
 end
 
 --- Gives each run of a plan what is expected of it, `expected`: seconds, step_s, bytes (nil where
---- unknown), least_bytes (of its parameters alone), by ("runs", "probe" or "FLOPs"), load (processors
+--- unknown), least_bytes (of its parameters and a batch), by ("runs", "probe" or "FLOPs"), load (processors
 --- that others used during its probe, nil where the machine was idle), passes (tokens of an evaluation
---- by split), parameters, flops_per_token; or `refusal`, why it cannot be run, as it would say itself.
+--- by split), unread (positions of a batch that is too large to be read ahead, else nil), parameters, flops_per_token; or `refusal`, why it cannot be run, as it would say itself.
 --- `settings`: machine, device, threads(row) (that it gets), stores (whose runs were trained before),
 --- open (makes a session for a run; nil: nothing is probed).
 function estimate.fill(runs, settings)

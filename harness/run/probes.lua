@@ -24,6 +24,10 @@ local columns = table.move(number_columns, 1, #number_columns, #key_columns + 1,
 -- A step of more than this many seconds is not tried; nor are more rows after this many.
 local longest_step, most_seconds = 2, 60
 
+-- Nor is one of more positions: what it takes beside its products is no part of its FLOPs, nor what it
+-- takes of memory.
+local most_positions = 2 ^ 20
+
 -- ---- the file ----
 
 -- Without a cache folder nothing is kept.
@@ -124,11 +128,17 @@ local function group_of(row)
     row.train:option "precision", row.train:option "segments_per_step" }, "\n")
 end
 
+-- One step after another, or the first alone where that is longer than was thought.
+local function time_steps(session)
+  local first = core.time_steps({ session }, 0, 1)[1]
+  return first.median_ms > 1000 * longest_step and first or core.time_steps({ session }, 0, 3)[1]
+end
+
 local function try(self, run)
   local begin = core.clock()
   local session <close> = self.open(run)
   local opened = core.clock()
-  local times = core.time_steps({ session }, 1, 3)[1]
+  local times = time_steps(session)
   local stepped = core.clock()
   session:inference_memory() -- two batches, without gradients
   local passed, info = core.clock(), session:info()
@@ -154,6 +164,8 @@ end
 -- Whether a row can be measured in a moment.
 local function is_short(self, row)
   if not self.open or self.spent > most_seconds then return false end
+  local info = identity.task_info(row.task)
+  if info.rows * info.length * row.train:option "segments_per_step" > most_positions then return false end
   self.rate = self.rate or core.matmul_rate(512, 1, true)
   return work.of(row).step / (0.3 * self.rate) < longest_step
 end

@@ -100,6 +100,12 @@ fails 1 "what the parameters alone make too large is refused, though no step of 
 succeeds "and its memory is a bound from below" "at least 37749" \
     sh -c "$longhaul dry-run $scratch/huge.lua --scale smoke --results $scratch/none || true"
 
+sed 's/layers = 64, width = 65536, heads = 64/layers = 1, width = 16, heads = 2/; s/segment = 64/segment = 1e8/' \
+    "$scratch/huge.lua" >"$scratch/endless.lua"
+succeeds "what a batch makes too large is told without it" \
+    "a batch of 100M positions is too large to be read or tried here: its time is by FLOPs" \
+    timeout 20 "$longhaul" dry-run "$scratch/endless.lua" --scale smoke --results "$scratch/none"
+
 # At the edge: value and gradient fit, two moments beside them do not.
 cat >"$scratch/edge.lua" <<'END'
 local lh = require "longhaul"

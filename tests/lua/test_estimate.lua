@@ -142,6 +142,55 @@ t.test("a small model's rate says nothing of a large one", function()
   t.near(3 * 128 * rate(runs[3]), 0.5 * 1e11, 1e6)
 end)
 
+-- A row whose steps have so many positions.
+local function row_of_positions(label, segment, train)
+  return row_of(label, { train = lh.train(lh.merged({ steps = 10 }, train or {})),
+    task = lh.tasks.language_model { corpus(4), segment = segment, batch = 2 } })
+end
+
+t.test("a batch that would take seconds is neither read nor tried", function()
+  local read = core.task_passes
+  function core.task_passes() error "it was read" end
+  opened = 0
+  local row = row_of_positions("huge", 3e7, { evaluate_every = 5, keep_best = "bits_per_byte" })
+  local run = expected_of({ row }, { open = open })[1]
+  core.task_passes = read
+  t.equal(run.refusal, nil)
+  t.equal(opened, 0)
+  t.equal(run.expected.by, "FLOPs")
+  t.equal(run.expected.unread, 6e7)
+  t.equal(run.expected.least_bytes, 12 * run.expected.parameters + 16 * 6e7)
+  local passes = (run.expected.seconds - 10 * run.expected.step_s) / run.expected.pass_s
+  t.near(passes, 2 + 2 + 2, 0.1) -- during training, after it, of memory
+end)
+
+t.test("a step of very many positions is not tried, however few FLOPs they have", function()
+  local describe = core.describe
+  function core.describe(...) return setmetatable({ flops_per_token = 1 }, { __index = describe(...) }) end
+  opened = 0
+  local runs = expected_of({ row_of_positions("many", 2 ^ 20), row_of_positions("rounds", 64, { segments_per_step = 2 ^ 14 }) },
+    { open = open })
+  core.describe = describe
+  t.equal(opened, 0)
+  for _, run in ipairs(runs) do t.equal(run.expected.by, "FLOPs") end
+  t.equal(runs[1].expected.unread, nil)
+end)
+
+t.test("a step that is longer than was thought is tried once", function()
+  local clock, steps = core.time_steps, 0
+  function core.time_steps(sessions, warmup, count)
+    steps = steps + warmup + count
+    local times = clock(sessions, warmup, count)
+    times[1].median_ms = 2001
+    return times
+  end
+  local row = row_of("slow", { model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 24 } })
+  local run = expected_of({ row }, { open = open })[1]
+  core.time_steps = clock
+  t.equal(steps, 1)
+  t.near(run.expected.step_s, 2.001, 1e-9)
+end)
+
 t.test("what fewer threads take is tried apart and kept apart", function()
   local function one() return 1 end
   local row = row_of("t", { model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 8 } })
@@ -224,7 +273,7 @@ t.test("what parameters take at least is what their optimizer keeps of them", fu
     for name, value in text:gmatch "(%w+)=(%w+)" do changes[name] = tonumber(value) or value end
     local row = row_of("o", { model = size, train = lh.train(changes) })
     local expected = expected_of({ row })[1].expected
-    t.equal(expected.least_bytes, bytes * expected.parameters)
+    t.equal(expected.least_bytes, bytes * expected.parameters + 16 * 128)
     local session <close> = open { row = row }
     session:inference_memory()
     local peak = session:info().peak_memory_bytes

@@ -15,6 +15,7 @@ local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local rates = require "longhaul.run.rates"
 local renamed = require "longhaul.run.renamed"
+local row_notes = require "longhaul.run.row_notes"
 local stand_in = require "longhaul.run.stand_in"
 local store = require "longhaul.run.store"
 
@@ -39,7 +40,7 @@ local function show_run(run)
   fold.print((line:gsub(" +$", "")))
 end
 
--- What is not known of a run's memory is at least that of its parameters, which may be too much. An
+-- What is not known of a run's memory is at least that of its parameters and a batch, which may be too much. An
 -- estimate refuses nothing.
 local function add_memory(run, settings, all)
   local expected, memory = run.expected, core.machine().memory_bytes
@@ -51,6 +52,16 @@ local function add_memory(run, settings, all)
     run.row.line, run.row.label, run.row.dataset, mebibytes(least), mebibytes(memory))
   if not all.refused[text] then table.insert(all.refusals, text) end
   all.refused[text] = true
+end
+
+local by_words = { runs = "runs that were trained here", probe = "a few steps tried here",
+  FLOPs = "FLOPs" }
+
+-- Of a run whose batch was too large to be read: what was done instead.
+local function unread_of(run)
+  local positions = run.expected.unread
+  return positions and { ("a batch of %s positions is too large to be read or tried here: its time is by %s, "
+    .. "each evaluation counted as one batch"):format(quantity.amount(positions), by_words[run.expected.by]) } or {}
 end
 
 -- Notes, once, that a generator stands in for a corpus.
@@ -87,9 +98,6 @@ local function show_plan(experiment, settings, all)
   table.move(names, 1, #names, #all.amiss + 1, all.amiss)
 end
 
-local by_words = { runs = "runs that were trained here", probe = "a few steps tried here",
-  FLOPs = "FLOPs" }
-
 local function order_of(asked)
   if not asked then return "one run after the other" end
   return asked == "auto" and "as many runs side by side as fill them"
@@ -105,7 +113,7 @@ local function show_total(all, settings, machine)
     all.runs, all.over, duration(all.seconds), machine.threads, order_of(settings.jobs),
     settings.no_timing and "left out" or "included", all.unknown > 0 and "least" or "most",
     mebibytes(all.bytes), mebibytes(machine.memory_bytes), all.unknown > 0
-    and (" (that of %d runs is known by their parameters alone)"):format(all.unknown) or ""))
+    and (" (that of %d runs is known by their parameters and batches alone)"):format(all.unknown) or ""))
   if #all.scripts > 1 then
     for _, text in ipairs(all.scripts) do fold.print(text) end
   end
@@ -114,7 +122,7 @@ local function show_total(all, settings, machine)
     print(("others used %.1f processors while rows were tried: on the idle machine it is less"):format(all.load))
   end
   for _, texts in ipairs { { plugins.sentence(all.records) }, { jobs.note(machine, settings.jobs) },
-    rates.notes(all.ahead), all.amiss, all.stand_ins } do
+    rates.notes(all.ahead), row_notes.all(all.ahead, unread_of), all.amiss, all.stand_ins } do
     for _, text in ipairs(texts) do fold.print("note: " .. text) end
   end
   for _, texts in ipairs { plan.refusals(all.refused_runs), all.refusals } do
