@@ -66,8 +66,8 @@ static const char *predicted_by(const lh_model_setup *kind) {
     return kind->vocabulary > 0 ? "tokens" : NULL;
 }
 
-/* tasks() -> array of {name, summary, version, file, predicts = "tokens", "vectors" or nil, groups,
- * options}. */
+/* tasks() -> array of {name, summary, version, file, predicts = "tokens", "vectors" or nil, scores =
+ * whether it scores in a way of its own, groups, options}. */
 static int tasks(lua_State *lua) {
     const lh_task_class *class = NULL;
     lua_newtable(lua);
@@ -78,6 +78,7 @@ static int tasks(lua_State *lua) {
         lh_lua_set_integer(lua, "version", class->version > 1 ? class->version : 1);
         lh_lua_set_text(lua, "file", lh_class_file(&lh_task_kind, class->name));
         lh_lua_set_text(lua, "predicts", predicted_by(&class->kind));
+        lh_lua_set_flag(lua, "scores", class->score != NULL);
         lh_lua_set_texts(lua, "groups", class->groups);
         lh_lua_push_tables(lua, class->options);
         lua_setfield(lua, -2, "options");

@@ -29,6 +29,7 @@ local both, watched, test_alone = { "test", "valid" }, { "test", "watched", "val
 --           seed has a value), "same" (all agree), "max"
 --   grouped scored for each group of a task as well
 --   of      "tokens" or "vectors": scored by tasks alone that predict those
+--   own     scored by tasks alone that score in a way of their own (lh_task_class.score)
 --   over    "bytes" or "words" of the raw text that it is over
 --   curve   the columns of a curve that hold it: of the training loss, of the validation split
 -- A metric scored without `splits` is printed by `longhaul eval` alone.
@@ -73,11 +74,11 @@ local lines = {
     curve = { train = "mse", valid = "valid_mse" },
     says = "mean squared error" },
   { "mae", "MAE", digits = 3, better = "min", of = "vectors", splits = both, says = "mean absolute error" },
-  { "bleu", "BLEU", digits = 1, better = "max", splits = test_alone,
+  { "bleu", "BLEU", digits = 1, better = "max", own = true, splits = test_alone,
     says = "sacreBLEU's default: words as mteval-v13a cuts them" },
-  { "sacrebleu_cased", "sacreBLEU cased", digits = 1, better = "max", splits = test_alone,
+  { "sacrebleu_cased", "sacreBLEU cased", digits = 1, better = "max", own = true, splits = test_alone,
     says = "words cut internationally" },
-  { "sacrebleu_uncased", "sacreBLEU uncased", digits = 1, better = "max", splits = test_alone,
+  { "sacrebleu_uncased", "sacreBLEU uncased", digits = 1, better = "max", own = true, splits = test_alone,
     says = "words cut internationally, in lower case" },
   { "predicted_tokens", "predicted tokens", digits = 0, splits = {},
     says = "tokens that an evaluation scored" },
@@ -144,13 +145,14 @@ local title_of_split = {
 -- "bin0" -> "bin 0"
 local function group_title(group) return (group:gsub("_", " "):gsub("(%a)(%d)", "%1 %2")) end
 
--- What each task predicts and the groups that it names, by its name; the groups of all, each once.
-local predicts, has_group = {}, {}
+-- What each task predicts, whether it scores in a way of its own and the groups that it names, by its name;
+-- the groups of all, each once.
+local predicts, scores_itself, has_group = {}, {}, {}
 
 local function groups_of_tasks()
   local groups, seen = {}, {}
   for _, task in ipairs(core.tasks()) do
-    predicts[task.name], has_group[task.name] = task.predicts, {}
+    predicts[task.name], scores_itself[task.name], has_group[task.name] = task.predicts, task.scores, {}
     for _, group in ipairs(task.groups) do
       if not seen[group] then groups[#groups + 1] = group end
       seen[group], has_group[task.name][group] = true, true
@@ -364,8 +366,18 @@ function metrics.never(task, name)
   if line.group and not has_group[task][line.group] then
     return ("task %s names no group '%s', which '%s' is of"):format(task, line.group, name)
   end
+  if line.own and not scores_itself[task] then return ("task %s scores no '%s'"):format(task, name) end
   if not line.of or line.of == (predicts[task] or line.of) then return nil end
   return ("task %s predicts %s, and '%s' is of %s"):format(task, predicts[task], name, line.of)
+end
+
+--- What evaluations of a task may give of the test split, as a text.
+function metrics.given(task)
+  local names = {}
+  for _, name in ipairs(metrics.scored "test") do
+    if not metrics.never(task, name) then names[#names + 1] = name end
+  end
+  return table.concat(names, ", ")
 end
 
 --- Why those of the validation split do not give it, where it is over a size of the raw text, by the

@@ -5,6 +5,7 @@ local fields = require "longhaul.fields"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
+local row_notes = require "longhaul.run.row_notes"
 local spec = require "longhaul.spec"
 
 local checks = {}
@@ -224,6 +225,20 @@ function checks.table(options)
   if type(options.baseline) == "table" then checks.named("table: field 'baseline'", options.baseline) end
   check_best(options.best or {})
   if options.select then check_select(options) end
+end
+
+--- What is wrong with a metric that the task of no row ever scores, said of the first one: it would be empty after
+--- all training; nil where a row may have it, or where there is none.
+function checks.column_refusal(rows, column)
+  local first, alike = rows[1], -1
+  for _, row in ipairs(rows) do
+    if not metrics.never(row.task.name, column) then return nil end
+    alike = alike + (row.task.name == first.task.name and 1 or 0)
+  end
+  if not first then return nil end
+  local task = first.task.name
+  local said = ("%s; it scores %s"):format(metrics.never(task, column), metrics.given(task))
+  return ("'%s' would stay empty: %s"):format(column, row_notes.text(first, said, alike))
 end
 
 -- Whether a table shows relative times that can only be measured; a published one may have the paper's.

@@ -388,6 +388,40 @@ local function dataset_refusal(plot, rows)
     core.did_you_mean(plot.dataset, names)) or nil
 end
 
+-- Whether a published table prints a metric on some data set.
+local function is_printed(paper, metric)
+  for dataset in pairs(paper and paper.datasets or {}) do
+    if paper.prints(metric, dataset) then return true end
+  end
+  return false
+end
+
+local function paper_of(options) return options.published and published.table(options.published) end
+
+-- What is wrong with a metric that neither a row nor the published table will have a value of.
+local function column_refusal(paper, rows, metric)
+  return not is_printed(paper, metric) and checks.column_refusal(rows, metric) or nil
+end
+
+local function check_columns(self, options)
+  local paper = paper_of(options)
+  for _, column in ipairs(options.columns) do
+    local wrong = column_refusal(paper, self.rows, column)
+    if wrong then error(("%s: table: column %s"):format(options.line, wrong), 0) end
+  end
+end
+
+local function axis_refusal(plot, rows)
+  local paper = paper_of(plot)
+  for _, axis in ipairs { "x", "y" } do
+    local given = plot[axis]
+    local name = type(given) == "table" and given[1] or given
+    local wrong = metrics.is_known(name) and column_refusal(paper, rows, name)
+    if wrong then return ("axis %s: %s"):format(axis, wrong) end
+  end
+  return nil
+end
+
 -- The names of a plot, which may stand before its rows, and the published table that it draws.
 local function check_plot(self, plot)
   local rows = plot.of and {} or table.move(self.rows, 1, #self.rows, 1, {})
@@ -395,9 +429,9 @@ local function check_plot(self, plot)
     table.move(source.rows, 1, #source.rows, #rows + 1, rows)
   end
   local wrong = dataset_refusal(plot, rows) or kinds.refusal(plot, rows)
-  if not wrong and plot.published then
-    local good, message = pcall(published.table, plot.published)
-    wrong = not good and message
+  if not wrong then
+    local _, message = pcall(axis_refusal, plot, rows)
+    wrong = message
   end
   if wrong then error(("%s: plot: %s"):format(plot.line, wrong), 0) end
 end
@@ -439,8 +473,9 @@ local function check_again(self)
 end
 
 --- What can be checked only when the script has ended: that what was declared still is so, that
---- tables and fits stand beside published ones that have their rows, that plots name what their
---- rows have, and that each cell of a claim means one row.
+--- tables and fits stand beside published ones that have their rows, that some row scores what
+--- columns and axes are to show, that plots name what their rows have, and that each cell of a claim
+--- means one row.
 function Experiment:check()
   check_again(self)
   checks.baselines(self.tables)
@@ -452,6 +487,7 @@ function Experiment:check()
   end
   for _, options in ipairs(self.tables) do
     if options.published then published.check(self, options) end
+    check_columns(self, options)
   end
   for _, plot in ipairs(self.plots) do check_plot(self, plot) end
 end
