@@ -36,7 +36,7 @@ for _, times in ipairs { 2, 4, 8 } do
   for _, row in ipairs(trained) do
     local segment = row.task:option "segment"
     bench:row {
-      row.label, model = row.model, dataset = name_of(times), from = row.label,
+      row.label, model = row.model, dataset = name_of(times), from = { bench, row.label, dataset = name_of(1) },
       task = task_of(times * length)(segment < length and segment or times * length),
       train = lh.train { steps = 0, optimizer = "adam" },
     }

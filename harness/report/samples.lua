@@ -10,12 +10,6 @@ local views = require "longhaul.report.views"
 
 local samples = {}
 
-local function row_of(experiment, label)
-  for _, row in ipairs(experiment.rows) do
-    if row.label == label then return row end
-  end
-end
-
 local function passages_of(run, options)
   local session <close> = core.session {
     model = run.row.model.options, task = run.row.task.options, train = run.row.train.options,
@@ -36,9 +30,10 @@ local function continue(run, weights, tokenizer, passage, segment, options)
   return tokenizer:decode(drawn)
 end
 
-local function records_of(experiment, settings, options)
+local function records_of(experiment, settings, sample)
+  local options = sample.options
   local run = {
-    experiment = experiment.runs, row = row_of(experiment, options.row), seed = 1,
+    experiment = experiment.runs, row = sample.row, seed = 1,
     scale = settings.scale,
     device = settings.device,
   }
@@ -49,7 +44,7 @@ local function records_of(experiment, settings, options)
   local records = {}
   for i, passage in ipairs(passages_of(run, options)) do
     records[i] = {
-      row = options.row, seed = 1, scale = run.scale, device = run.device,
+      row = run.row.label, dataset = run.row.dataset, seed = 1, scale = run.scale, device = run.device,
       context = tokenizer:decode(passage),
       continuation = continue(run, weights, tokenizer, passage, info.length, options),
     }
@@ -57,21 +52,21 @@ local function records_of(experiment, settings, options)
   return records
 end
 
-local columns = { "row", "seed", "context", "continuation", "scale", "device" }
+local columns = { "row", "dataset", "seed", "context", "continuation", "scale", "device" }
 
 local function markdown(name, records)
   local rows = {}
   for i, record in ipairs(records) do
-    rows[i] = { quote.markdown(record.row), quote.markdown(record.context), quote.markdown(record.continuation) }
+    rows[i] = { quote.markdown(record.row), quote.markdown(record.dataset), quote.markdown(record.context), quote.markdown(record.continuation) }
   end
-  return ("# %s\n\n%s\n"):format(name, pipe_table.text({ "row", "context", "continuation" }, "lll", rows))
+  return ("# %s\n\n%s\n"):format(name, pipe_table.text({ "row", "data", "context", "continuation" }, "llll", rows))
 end
 
 --- Writes samples.csv and samples.md into `folder`; gives their paths.
 function samples.write(experiment, settings, folder)
   local records = {}
-  for _, options in ipairs(experiment.samples) do
-    table.move(records_of(experiment, settings, options), 1, options.count, #records + 1, records)
+  for _, sample in ipairs(experiment.samples) do
+    table.move(records_of(experiment, settings, sample), 1, sample.options.count, #records + 1, records)
   end
   if #records == 0 then return {} end
   views.make_room(folder .. "/samples", { "csv", "md" },

@@ -314,6 +314,7 @@ t.test("sample texts continue whole passages", function()
   local records = csv.read(paths[1])
   t.equal(#records, 3)
   for _, record in ipairs(records) do
+    t.equal(record.row .. " of " .. record.dataset, "base of generate:books")
     t.equal(#record.context, 12)
     t.check(#record.continuation <= 5)
     t.check(not record.context:find "%z", "what follows the end of a document is no passage")

@@ -61,6 +61,39 @@ t.test("what the task of no row scores is refused before any of it is trained", 
   t.equal(#two("table { columns = { 'mse', 'accuracy' } }", series).tables, 1) -- one row each
 end)
 
+t.test("a label on several data sets is told by its data set", function()
+  local function load(text)
+    return run(start .. [[
+      local function add(label, dataset, from)
+        bench:row { label, model = model, task = task, train = train, dataset = dataset, from = from }
+      end
+      add("a", "books") add("a", "code") add("b", "books")
+      local sample = { tokens = "bytes", count = 1, context = 8, length = 4 }
+      local function draw(row, dataset) bench:sample(lh.merged(sample, { row = row, dataset = dataset })) end
+    ]] .. text .. " return bench")
+  end
+  local function sampled(text) return load(text).samples[1].row.dataset end
+  t.equal(sampled "draw('b')", "books")
+  t.equal(sampled "draw('a', 'code')", "code")
+  t.equal(sampled "add('c', 'code') draw('c') add('c', 'books')", "code")
+  t.fails(function() load "draw('a')" end,
+    "sample: row 'a' is on several data sets: books, code; say which, as in row = \"a\", dataset = \"books\"")
+  t.fails(function() load "draw('b', 'code')" end, "sample: row 'b' is not on data set 'code'")
+  t.fails(function() load "draw('a', 'coed')" end, "(did you mean 'code'?)")
+  local function begun_with(text)
+    local rows = load(text).rows
+    return rows[#rows].from.row.dataset
+  end
+  t.equal(begun_with "add('c', 'lists', 'b')", "books")
+  t.equal(begun_with "add('c', 'code', 'a')", "code")
+  t.equal(begun_with "add('c', 'lists', { bench, 'a', dataset = 'code' })", "code")
+  t.equal(begun_with "add('c', 'books', { bench, 'a', dataset = 'code' })", "code")
+  t.fails(function() load "add('c', 'lists', 'a')" end,
+    "field 'from': row 'a' is on several data sets: books, code; say which, as in { bench, \"a\", dataset = \"books\" }")
+  t.fails(function() load "add('c', 'lists', { bench, 'a', dataset = 5 })" end, "row 'a' is not on data set '5'")
+  t.fails(function() load "add('c', 'lists', { bench, 'a', datset = 'code' })" end, "did you mean 'dataset'?")
+end)
+
 t.test("a factor says what its model's option of that name is", function()
   local rows = [[
     for point in lh.grid { { "window", 16, 32 }, { "steps", 1 } } do

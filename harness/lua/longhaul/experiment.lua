@@ -80,22 +80,49 @@ local function check_unique(self, label, dataset)
   end
 end
 
--- The row that another one starts from: a label of the same experiment, or { experiment, label }.
-local function source_of(self, from, dataset)
-  local owner, label = self, from
-  if type(from) == "table" then owner, label = from[1], from[2] end
-  if not experiment.is(owner) or type(label) ~= "string" then
+-- The row of this label: on `dataset`, else the only one, else that on `own`. `what` names it in messages,
+-- `example` says how a data set is given.
+local function row_called(owner, label, given, what, example)
+  local found, names = {}, {}
+  for _, row in ipairs(owner.rows) do
+    if row.label == label then found[row.dataset], names[#names + 1] = row, row.dataset end
+  end
+  if #names == 0 then spec.fail(("%s: no earlier row is called '%s'"):format(what, label)) end
+  if given.dataset and not found[given.dataset] then
+    spec.fail(("%s: row '%s' is not on data set '%s'%s"):format(what, label, tostring(given.dataset),
+      core.did_you_mean(tostring(given.dataset), names)))
+  end
+  local meant = found[given.dataset or #names == 1 and names[1] or given.own]
+  if not meant then
+    spec.fail(("%s: row '%s' is on several data sets: %s; say which, as in %s"):format(what, label,
+      table.concat(names, ", "), example:format(label, names[1])))
+  end
+  return meant
+end
+
+local places_of_source = { true, true, dataset = true }
+
+-- What `from` says: the experiment, the label and a data set.
+local function read_source(self, from)
+  if type(from) == "string" then return self, from end
+  local is_source = type(from) == "table" and experiment.is(from[1]) and type(from[2]) == "string"
+  if not is_source then
     spec.fail("row: field 'from' is the label of an earlier row, or { experiment, label }")
   end
-  local found
-  for _, row in ipairs(owner.rows) do
-    if row.label == label and (not found or row.dataset == dataset) then found = row end
+  for key in pairs(from) do
+    if not places_of_source[key] then checks.refuse("row: field 'from'", "field", key, { "dataset" }) end
   end
-  if not found then
-    spec.fail(("row: field 'from': no earlier row is called '%s'"):format(label))
-  end
-  found.keep_weights = true
-  return { experiment = owner, row = found }
+  return from[1], from[2], from.dataset
+end
+
+-- The row that another one starts from. Of rows on several data sets that on the same is meant, unless it names
+-- another.
+local function source_of(self, from, dataset)
+  local owner, label, given = read_source(self, from)
+  local row = row_called(owner, label, { dataset = given, own = dataset }, "row: field 'from'",
+    '{ bench, "%s", dataset = "%s" }')
+  row.keep_weights = true
+  return { experiment = owner, row = row }
 end
 
 -- A file of weights, or { file, partly = true }: parameters that it lacks keep their initial
@@ -315,15 +342,12 @@ end
 ---@return longhaul.experiment
 function Experiment:sample(options)
   checks.sample(options)
-  for _, row in ipairs(self.rows) do
-    if row.label == options.row then
-      row.keep_weights, row.samples = true, row.samples or {}
-      table.insert(row.samples, options)
-      self.samples[#self.samples + 1] = options
-      return self
-    end
-  end
-  spec.fail(("sample: no earlier row is called '%s'"):format(options.row))
+  local row = row_called(self, options.row, { dataset = options.dataset }, "sample",
+    'row = "%s", dataset = "%s"')
+  row.keep_weights, row.samples = true, row.samples or {}
+  table.insert(row.samples, options)
+  self.samples[#self.samples + 1] = { row = row, options = options }
+  return self
 end
 
 local function check_experiment(owner, value)

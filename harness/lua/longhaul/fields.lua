@@ -19,7 +19,7 @@ fields.row = {
     default = "the published table's for this label, else the model's class" },
   { "published_row", "string", "the paper's label, where it is another", default = "the label" },
   { "from", "string or table", "the row whose trained weights of the same seed it begins with: a "
-    .. "label, or `{ bench, label }`" },
+    .. "label, or `{ bench, label, dataset = name }`; of several data sets that of the row itself" },
   { "weights", "string or table",
     "a weight file, or a name under which one was fetched. `{ name, partly = true }`: it may "
     .. "lack parameters" },
@@ -89,6 +89,7 @@ fields.best_at = {
 
 fields.sample = {
   { "row", "string", "the label of an earlier row, whose model goes on", needed = true },
+  { "dataset", "string", "that of the row", default = "the only one with that label" },
   { "tokens", "string", "the tokenizer", needed = true },
   { "count", "number", "passages", "integer", needed = true },
   { "context", "number", "tokens of the validation split that are read", "integer", needed = true },

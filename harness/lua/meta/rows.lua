@@ -120,7 +120,7 @@
 ---@field label? string the label of a point of `lh.grid` (default: the values of its factors)
 ---@field slug? string what the column `model` says (default: the published table's for this label, else the model's class)
 ---@field published_row? string the paper's label, where it is another (default: the label)
----@field from? string|table the row whose trained weights of the same seed it begins with: a label, or `{ bench, label }`
+---@field from? string|table the row whose trained weights of the same seed it begins with: a label, or `{ bench, label, dataset = name }`; of several data sets that of the row itself
 ---@field weights? string|table a weight file, or a name under which one was fetched. `{ name, partly = true }`: it may lack parameters
 ---@field keep_weights? boolean keeps the row's own weights under `results/<experiment>/weights/` (default: false)
 ---@field values? table<string, number> metrics that the script knows itself, as columns of runs.csv: `{ kaplan_flops_per_token = 1e6 }`
@@ -167,6 +167,7 @@
 
 ---@class longhaul.sample
 ---@field row string the label of an earlier row, whose model goes on
+---@field dataset? string that of the row (default: the only one with that label)
 ---@field tokens string the tokenizer
 ---@field count integer passages
 ---@field context integer tokens of the validation split that are read
