@@ -52,10 +52,11 @@ set style fill transparent solid 0.18 noborder
 # a spread on a bar: an error bar of gnuplot has a mark in its middle, with a white edge
 whisker = 'heads size screen 0.006,90 linecolor rgb "#1d2733" linewidth 1.2'
 
-# eight colours that the colour-blind can tell apart; each round has another dash and another mark
+# eight colours that the colour-blind can tell apart; each round has another dash. Five marks in turn: those of curves
+# that lie on each other differ, and so do those of one colour
 array colors[8] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#3D3D3D", "#8C564B"]
-array marks_of_rounds[5] = [7, 9, 5, 11, 13]
-mark_type(i) = marks_of_rounds[1 + (i - 1) / 8 % 5]
+array mark_types[5] = [7, 9, 11, 5, 13]
+mark_type(i) = mark_types[1 + (i - 1) % 5]
 do for [i = 1:40] {
     set linetype i linecolor rgb colors[1 + (i - 1) % 8] linewidth 2 dashtype 1 + (i - 1) / 8 pointtype mark_type(i)
 }

@@ -56,6 +56,6 @@ bench:fit {
 }
 for _, cost in ipairs { "step_time_ms", "peak_memory_bytes" } do
   bench:plot { "lines", x = { "length", log = true }, y = { cost, log = true },
-    group = "architecture", name = cost }
+    x_title = "length of a document, bytes", group = "architecture", name = cost }
 end
 return bench

@@ -8,8 +8,8 @@ local bench = lh.experiment("gpt2_recurrent-figure4", { runs = "gpt2_recurrent-t
 rows(bench)
 bench:table { columns = { "valid_word_perplexity", "word_perplexity", "kaplan_flops_per_token" } }
 bench:plot {
-  "lines", x = "window", y = "valid_word_perplexity", group = "series", band = "seeds",
-  published = "gpt2_recurrent_table2",
+  "lines", x = "window", x_title = "window, tokens", y = "valid_word_perplexity", group = "series",
+  band = "seeds", published = "gpt2_recurrent_table2",
   title = "Effect of the window on validation perplexity",
 }
 return bench

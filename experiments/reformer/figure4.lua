@@ -15,6 +15,6 @@ setting.rows(bench, rows, { setting.corpora[2] })
 bench:table { columns = { "bits_per_byte", "relative_step_time" }, baseline = "Full Attention" }
 bench:plot { "loss", name = "heldout", y = "valid_bits",
   title = "Hash rounds, bits per dim on held-out data" }
-bench:plot { "lines", x = { "rounds", log = true }, y = "bits_per_byte", group = "attention",
-  title = "Hash rounds, bits per dim" }
+bench:plot { "lines", x = { "rounds", log = true }, x_title = "hash rounds", y = "bits_per_byte",
+  group = "attention", band = "seeds", title = "Hash rounds, bits per dim" }
 return bench

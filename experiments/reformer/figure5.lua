@@ -50,10 +50,10 @@ end
 bench:table { columns = { "bits_per_byte", "step_time_ms", "tokens_per_second",
   "peak_memory_bytes" } }
 bench:plot {
-  "lines", x = { "length", log = true }, y = { "step_time_ms", log = true }, group = "series",
-  dataset = "speed",
+  "lines", x = { "length", log = true }, x_title = "length of a sequence, tokens", y = { "step_time_ms", log = true },
+  group = "series", dataset = "speed",
   title = ("A training step of %d tokens by the length of sequences"):format(tokens),
 }
 bench:plot { "lines", x = "layers", y = "bits_per_byte", group = "series", dataset = enwik8.name,
-  name = "layers" }
+  band = "seeds", name = "layers" }
 return bench

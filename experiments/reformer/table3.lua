@@ -32,6 +32,7 @@ costs.vary(bench, {
   }:with(variants[variant])
 end)
 
+local called = { length = "length, tokens", batch = "batch, sequences", layers = "layers" }
 bench:table { columns = { "step_time_ms", "peak_memory_bytes", "flops_per_token" } }
 for _, axis in ipairs(axes) do
   local where = {}
@@ -39,7 +40,7 @@ for _, axis in ipairs(axes) do
     if other ~= axis then where[other[1]] = other[2] end
   end
   bench:plot {
-    "lines", x = { axis[1], log = true }, y = { "peak_memory_bytes", log = true },
+    "lines", x = { axis[1], log = true }, x_title = called[axis[1]], y = { "peak_memory_bytes", log = true },
     group = "variant", where = where, name = "memory-by-" .. axis[1],
   }
 end

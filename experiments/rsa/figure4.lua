@@ -49,8 +49,8 @@ bench:table { columns = { "bits_per_byte", "rsa_gate", "parameters" } }
 bench:plot { "lines", name = "left", dataset = "text8", x = "parameters", y = "bits_per_byte",
   group = "kind",
   band = "seeds" }
-bench:plot { "lines", name = "middle", dataset = "enwik8", x = "part", y = "bits_per_byte",
-  group = "kind", band = "seeds", published = "rsa_table3" }
+bench:plot { "lines", name = "middle", dataset = "enwik8", x = "part", x_title = "part of enwik8, %",
+  y = "bits_per_byte", group = "kind", band = "seeds", published = "rsa_table3" }
 bench:plot { "boxes", name = "right", dataset = "enwik8", y = "rsa_gate",
   by = function(row) return row.factors[2][2] .. "%" end,
   title = "RSA, Figure 4, right: gates of RSA-XL by the part of enwik8" }

@@ -38,5 +38,6 @@ for _, activation in ipairs { "tanh", "sigmoid", "relu" } do
 end
 
 bench:table { columns = { "mse" } }
-bench:plot { "lines", x = "alpha", y = "mse", group = "fitted", relative_to = "nonlinear RNN" }
+bench:plot { "lines", x = "alpha", y = "mse", group = "fitted", relative_to = "nonlinear RNN",
+  band = "seeds" }
 return bench

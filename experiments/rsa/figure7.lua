@@ -9,6 +9,7 @@ time_steps(bench)
 bench:plot {
   "columns", y = "step_time_ms", name = "figure7",
   rows = { "RSA-Informer", "RSA-LogSparse", "RSA-XL" }, without = "%s, no REM",
-  parts = { "the rest", "recurrence encodings" }, title = "RSA, Figure 7: training step",
+  parts = { "the rest", "recurrence encodings" }, x_title = "horizon, hours",
+  title = "RSA, Figure 7: training step on Weather",
 }
 return bench

@@ -10,7 +10,7 @@ for _, name in ipairs { "Informer", "LogSparse", "XL" } do
   bench:plot {
     "columns", y = "step_time_ms", name = "figure8-" .. name:lower(),
     rows = { name, "RSA-" .. name },
-    title = ("RSA, Figure 8: training step of %s"):format(name),
+    title = ("RSA, Figure 8: training step of %s on Weather"):format(name), x_title = "horizon, hours",
   }
 end
 return bench

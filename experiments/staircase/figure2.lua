@@ -48,13 +48,14 @@ end
 
 for _, dataset in ipairs(tracking.tasks) do
   bench:plot {
-    "lines", x = { "steps", log = true }, y = "error_percent", group = "class", band = "seeds",
+    "lines", x = { "steps", log = true }, x_title = "recurrent steps", y = "error_percent", group = "class",
+    band = "seeds",
     dataset = dataset.name, name = "steps-" .. dataset.name, published = "staircase_table1",
   }
 end
 for i, metric in ipairs { "bits_per_byte", "valid_perplexity" } do
   bench:plot {
-    "lines", x = { "steps", log = true }, y = metric, group = "class", band = "seeds",
+    "lines", x = { "steps", log = true }, x_title = "recurrent steps", y = metric, group = "class", band = "seeds",
     dataset = language.corpora[i].name, name = "steps-" .. language.corpora[i].name,
     published = "staircase_table" .. i,
   }

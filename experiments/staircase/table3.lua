@@ -34,6 +34,6 @@ bench:table {
     "inference_memory_bytes" },
   published = "staircase_table3",
 }
-bench:plot { "lines", x = { "forward_size", log = true }, y = "valid_perplexity", group = "steps",
-  band = "seeds", published = "staircase_table3" }
+bench:plot { "lines", x = { "forward_size", log = true }, x_title = "forward size, tokens", y = "valid_perplexity",
+  group = "steps", band = "seeds", published = "staircase_table3" }
 return bench

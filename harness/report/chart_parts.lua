@@ -20,6 +20,10 @@ parts.x_field = { "x", "string or table",
   "a metric, a factor or an option of the model; { name, log = true } is logarithmic", needed = true }
 parts.y_field = { "y", "string or table", "a metric; { name, log = true } is logarithmic", needed = true }
 
+--- What a plot says whose x axis is an option that readers know by another name, or in a unit.
+parts.x_title_field = { "x_title", "string", "what the x axis is called, as \"length, tokens\"",
+  default = "the name of what it shows" }
+
 --- `what` is shown for each group.
 function parts.group_field(what)
   return { "group", "string",
@@ -119,11 +123,11 @@ function parts.published(plot, points, x, y, axes)
   return marks, beyond
 end
 
--- "4 published values lie beyond the axes, at 22.9 to 26.4", which tells how far ours are from them.
+-- "4 published values of y, 22.9 to 26.4, lie beyond the axes", which tells how far ours are from them.
 local function far_text(beyond)
   local low, high = ("%.4g"):format(math.min(table.unpack(beyond))), ("%.4g"):format(math.max(table.unpack(beyond)))
-  return ("%d published value%s beyond the axes, at %s"):format(#beyond, #beyond == 1 and " lies" or "s lie",
-    low == high and low or low .. " to " .. high)
+  return ("%d published value%s of y, %s, lie%s beyond the axes"):format(#beyond, #beyond == 1 and "" or "s",
+    low == high and low or low .. " to " .. high, #beyond == 1 and "s" or "")
 end
 
 --- What the x title says of published values, drawn and beyond the axes: "" where there are none.
@@ -306,6 +310,12 @@ function parts.title(view, plot, what, data, all)
   return ("%s, %s: %s (scale %s)"):format(view.experiment.name, dataset, what, view.scale)
 end
 
+--- What is on an axis, without its unit: of a metric, or of a title as "length, tokens".
+function parts.without_unit(name)
+  if metrics.is_known(name) then return metrics.quantity(name) end
+  return (name:gsub(", [^,]*$", ""))
+end
+
 --- A chart by a template of plots/; `x` and `y` are metrics, or words.
 function parts.new(template, title, x, y)
   local made = gnuplot.new(template, title, metrics.title(x), metrics.title(y))
@@ -382,14 +392,14 @@ function parts.curve_axes(curves, look, marks)
 end
 
 --- What lines.gp draws: a curve per name, an array of { x, y, low, high }. `look` says whether it
---- has points (`marks`), a band around it (`band`), what its axes are (`x` and `y`, as axis.over
+--- has points (`marks`; `mark_every`: of how many one is drawn), a band around it (`band`), what its axes are (`x` and `y`, as axis.over
 --- takes them), and which `published` values stand beside it, an array of { x, y, curve }.
 function parts.add_curves(made, curves, names, look)
   local legend, right = parts.legend(names)
   local marks = look.published or {}
   made.blocks = { { "data", curves }, parts.block("published", marks, 3) }
   made.settings = { { "series", #curves }, { "names", legend }, { "marks", look.marks and 1 or 0 },
-    { "band", look.band and 1 or 0 }, { "published", #marks }, { "right", right } }
+    { "mark_every", look.mark_every or 1 }, { "band", look.band and 1 or 0 }, { "published", #marks }, { "right", right } }
   parts.set_axes(made, parts.curve_axes(curves, look, marks))
 end
 

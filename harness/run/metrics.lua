@@ -50,7 +50,7 @@ local lines = {
     kind = "structure",
     from = "model", shared = true, pooled = "same",
     says = "carried from segment to segment by each batch row" },
-  { "held_bytes", "held of the past, KiB", unit = "byte", format = kibibytes, better = "min",
+  { "held_bytes", "memory of the past, KiB", unit = "byte", format = kibibytes, better = "min",
     kind = "structure", from = "script", pooled = "same",
     says = "the carried state and, of tokens that are looked at again, keys and values" },
   { "bits_per_token", "bits/token", unit = "bit", digits = 3, better = "min", of = "tokens", splits = both,
@@ -444,8 +444,12 @@ function metrics.watched_columns()
   return names
 end
 
---- What a reader calls a column of a curve.
-function metrics.curve_title(name) return curve_titles[name] or (name:gsub("_", " ")) end
+--- What a reader calls a column of a curve; "gate of the REMs, layer 2" of `layer_2_rsa_gate`.
+function metrics.curve_title(name)
+  local layer, metric = name:match "^layer_(%d+)_(.+)$"
+  if layer and metrics.is_known(metric) then return ("%s, layer %s"):format(metrics.title(metric), layer) end
+  return curve_titles[name] or (name:gsub("_", " "))
+end
 
 --- The columns of a curve that are losses or scores.
 function metrics.losses()

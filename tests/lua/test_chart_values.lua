@@ -121,6 +121,13 @@ t.test("lines: mean over seeds at each size in order, a band of one standard dev
   t.equal(#made.runs, 12)
 end)
 
+t.test("lines: an axis is called as its plot says, with its unit, and so is it in the title", function()
+  bench:plot { "lines", x = "size", x_title = "size of a part, letters", y = "bits_per_byte", name = "called" }
+  local made = charts_of(bench)["called"]
+  t.equal(made.x_title, "size of a part, letters")
+  t.equal(made.title, "values, text: bits/byte by size of a part (scale small)")
+end)
+
 t.test("lines over an option of the model; a logarithmic axis leaves room in proportion", function()
   local made = charts_of(bench)["by-option"]
   t.equal(joined(setting(made, "names")), "size 4 size 1 size 2")
@@ -367,9 +374,9 @@ t.test("a published value that would press the points flat is told, not drawn", 
     "bits_per_token", narrow)
   t.equal(#marks, 0)
   t.equal(#beyond, 2)
-  t.equal(parts.published_text(marks, beyond), " (2 published values lie beyond the axes, at 1.31 to 1.45)")
+  t.equal(parts.published_text(marks, beyond), " (2 published values of y, 1.31 to 1.45, lie beyond the axes)")
   t.equal(parts.published_text({ 1 }, { 1.45 }),
-    " (hollow: published; 1 published value lies beyond the axes, at 1.45)")
+    " (hollow: published; 1 published value of y, 1.45, lies beyond the axes)")
 end)
 
 t.test("a published value that lies on the axis is drawn, however near each other the points are", function()
@@ -456,7 +463,7 @@ t.test("loss of a named column: the steps that have it; the axis begins below th
     { { 2, 7.5 }, { 4, 5.5 } })
   t.equal(joined(setting(made, "names")), "falls")
   t.equal(made.y_title, "valid. bits/token")
-  t.equal(made.title, "taught, text: valid. bits/token (scale small)")
+  t.equal(made.title, "taught, text: valid. bits/token by step (scale small)")
   t.contains(made.after[2], 'set yrange [4.94:8.06]\nset ytics ("5.0" 5, "5.5" 5.5, "6.0" 6')
 end)
 
@@ -528,6 +535,19 @@ t.test("boxes: quartiles over layers, a box per data set", function()
   t.equal(made.runs[1].dataset, "two")
 end)
 
+t.test("boxes: an outlier says which layer it is", function()
+  local outlying = lh.experiment "outlying"
+  outlying:row { "encoded", model = encoded, task = task, train = train, dataset = "one" }
+  local probes = {}
+  for layer, value in ipairs { 0.1, 0.11, 0.12, 0.9, 0.1 } do
+    probes[layer] = { name = ("layer_%d_rsa_gate"):format(layer), value = value }
+  end
+  store.open(folder, "outlying"):write_probes(put("outlying", "encoded", "one", 1, { model_options = encoded.text }),
+    probes)
+  outlying:plot { "boxes", y = "rsa_gate" }
+  same_rows(block(charts_of(outlying)["boxes"], "outliers")[1], { { 1, 0.9, "layer 4" } })
+end)
+
 t.test("recurrence: powers of a head's decay by lag; a dilated head has every third lag", function()
   local curves = block(charts_of(gated)["lags"], "data")
   t.equal(#curves, 2)
@@ -555,7 +575,7 @@ t.test("columns: a row beside a row by data set, and a column split into a part 
   end
   sized:plot { "columns", y = "parameters", rows = { "full", "full, bare" }, name = "pairs" }
   sized:plot { "columns", y = "parameters", rows = { "full" }, without = "%s, bare",
-    parts = { "rest", "part" }, name = "split" }
+    parts = { "rest", "part" }, x_title = "horizon, hours", name = "split" }
   local made, by_place = charts_of(sized), {}
   local clusters, bars = block(made["pairs"], "clusters")[1], block(made["pairs"], "bars")[1]
   for _, bar in ipairs(bars) do
@@ -568,6 +588,7 @@ t.test("columns: a row beside a row by data set, and a column split into a part 
   t.equal(by_place["two 2"], 8)
   t.contains(made["pairs"].after[1], "set yrange [0:11.25]")
   t.equal(joined(setting(made["split"], "names")), "rest part")
+  t.equal(made["split"].x_title, "horizon, hours")
   local split = {}
   for i, bar in ipairs(block(made["split"], "bars")[1]) do
     split[i] = ("%g of %g"):format(bar[2], bar[3])

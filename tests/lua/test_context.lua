@@ -130,6 +130,7 @@ t.test("a run leaves probes and its number", function()
   t.equal(#curve, 5)
   t.equal(curve[5][1], 16)
   t.near(curve[5][2], values.context_kept_16, 1e-9)
+  t.contains(made.title, "bits/token by tokens kept before it (scale smoke)")
   core.remove_file(folder .. "/looks-back/runs.csv")
 end)
 

@@ -48,6 +48,26 @@ t.test("seeds lie in a band from the least to the most, which is said below", fu
   t.equal(made.x_title, "step (band: from the least to the most of the seeds)")
 end)
 
+t.test("more curves than colours have marks on a few of their points", function()
+  local points = {}
+  for i = 1, 60 do points[i] = { i, 9 - i / 10 } end
+  local bench = bench_of("many", { points })
+  local function marks()
+    local _, _, made = drawn(bench, "loss")
+    local found = {}
+    for _, pair in ipairs(made.settings) do found[pair[1]] = pair[2] end
+    return ("%d curves, marks %d, every %d"):format(found.series, found.marks, found.mark_every)
+  end
+  t.equal(marks(), "1 curves, marks 0, every 10")
+  local row = bench.rows[1]
+  for i = 2, 9 do
+    bench:row { "row " .. i, model = row.model, task = row.task, train = row.train, dataset = "text" }
+    local id = runs.put(folder, bench, { label = "row " .. i, seed = 1, data = "d" }).run_id
+    store.open(folder, "many"):write_curve(id, { { step = 1, loss_bits = 8 }, { step = 2, loss_bits = i } })
+  end
+  t.equal(marks(), "9 curves, marks 1, every 10")
+end)
+
 t.test("one seed has none", function()
   local text, has_band, made = drawn(bench_of("single", { { { 1, 8 }, { 2, 5 } } }), "loss")
   t.equal(text, "1 8 8 8, 2 5 5 5")

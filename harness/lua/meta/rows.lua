@@ -98,6 +98,7 @@
 ---@field rows? table their labels
 ---@field without? string "%s, no REM": splits each column into what the row of that name takes and the rest; what it takes above the whole is hatched, and the spread is that of the whole
 ---@field parts? table what these two are called
+---@field x_title? string what stands below the columns, as "horizon, hours" (default: the word that the names of all data sets begin with)
 ---@field x? string|table a metric, a factor or an option of the model; { name, log = true } is logarithmic
 ---@field group? string a factor, an option of the model, "class", "dataset" or "row": a curve for each value
 ---@field band? string|boolean "seeds": the standard deviation around each curve

@@ -101,7 +101,7 @@ function boxes.draw(view, plot, dataset)
     blocks[i] = { i, box.low, box.q1, box.median, box.q3, box.high }
     low, high = math.min(low, box.low), math.max(high, box.high)
     for _, item in ipairs(box.outliers) do
-      outliers[#outliers + 1] = { i, item[1], tostring(item[2]) }
+      outliers[#outliers + 1] = { i, item[1], ("layer %d"):format(item[2]) }
       low, high = math.min(low, item[1]), math.max(high, item[1])
     end
   end

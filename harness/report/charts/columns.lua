@@ -12,6 +12,8 @@ local columns = {
     { "without", "string", "\"%s, no REM\": splits each column into what the row of that name takes and the rest; what "
       .. "it takes above the whole is hatched, and the spread is that of the whole" },
     { "parts", "table", "what these two are called" },
+    { "x_title", "string", "what stands below the columns, as \"horizon, hours\"",
+      default = "the word that the names of all data sets begin with" },
   },
   of_all = true,
 }
@@ -101,7 +103,7 @@ function columns.draw(view, plot, dataset)
   for _, bar in ipairs(laid.bars) do limit = math.max(limit, bar[2], bar[6]) end
   local top = parts.upper_limit(1.25, limit)
   local made = parts.new("columns", parts.title(view, plot, metrics.quantity(plot.y), dataset),
-    laid.shared, plot.y)
+    plot.x_title or laid.shared, plot.y)
   parts.set_axes(made, nil, axis.over({ 0, limit }, { metric = plot.y, low = 0, high = top }))
   for i, name in ipairs { "bars", "ticks", "clusters" } do
     made.blocks[i] = { name, { laid[name] } }

@@ -9,6 +9,7 @@ local lines = {
   fields = {
     parts.x_field,
     parts.y_field,
+    parts.x_title_field,
     parts.group_field "a curve",
     { "band", "string or boolean", "\"seeds\": the standard deviation around each curve" },
     { "relative_to", "string", "a group: the others are shown as ratios to it" },
@@ -102,14 +103,15 @@ function lines.draw(view, plot, dataset)
   end
   local what = metrics.quantity(y)
   if plot.relative_to then what = ("%s relative to %s"):format(what, plot.relative_to) end
-  local by = ("%s by %s"):format(what, metrics.quantity(x))
+  local x_name = plot.x_title or x
+  local by = ("%s by %s"):format(what, parts.without_unit(x_name))
   local look = {
     marks = true, band = plot.band, x = { log = x_log, metric = x, room = 0.03 },
     y = { log = y_log, metric = not plot.relative_to and y, room = 0.05 },
   }
   local far
   look.published, far = published_marks(plot, curves, x, y, look)
-  local made = parts.new("lines", parts.title(view, plot, by, dataset), x,
+  local made = parts.new("lines", parts.title(view, plot, by, dataset), x_name,
     plot.relative_to and what or y)
   parts.add_curves(made, curves, parts.told_groups(plot.group, names), look)
   made.x_title = made.x_title .. parts.beyond_text(beyond)

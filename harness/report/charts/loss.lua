@@ -142,6 +142,15 @@ function loss.shows(plot)
   return y .. (y:find "^valid" and " along their curves, which train { evaluate_every = N } gives" or "")
 end
 
+-- Curves of more than the colours of style.gp have marks, so many each.
+local colours, marks_of_curve = 8, 6
+
+local function longest(lines)
+  local most = marks_of_curve
+  for _, curve in ipairs(lines) do most = math.max(most, #curve) end
+  return most
+end
+
 function loss.draw(view, plot, dataset)
   local over, x_log = over_of(plot)
   local y, y_log = parts.axis(plot.y)
@@ -156,10 +165,11 @@ function loss.draw(view, plot, dataset)
     end
   end
   if #lines == 0 then return nil end
-  local what = y and unit or "training loss"
+  local what = ("%s by %s"):format(y and unit or "training loss", curves.titles[over])
   local made = parts.new("lines", parts.title(view, plot, what, dataset), curves.titles[over], unit)
   local has_band = most_seeds > 1
-  parts.add_curves(made, lines, names, { band = has_band, x = { room = 0, log = x_log },
+  parts.add_curves(made, lines, names, { band = has_band, marks = #lines > colours,
+    mark_every = longest(lines) // marks_of_curve, x = { room = 0, log = x_log },
     y = shown_axis(lines, y_log) })
   if has_band then made.x_title = made.x_title .. " (band: from the least to the most of the seeds)" end
   return made

@@ -4,13 +4,15 @@ local lists = require "longhaul.run.lists"
 local parts = require "longhaul.report.chart_parts"
 local statistics = require "longhaul.report.statistics"
 
--- Of each part what its axes are, and the metric that it is of.
+-- Of each part what its axes are, what the title says it is over, and the metric that it is of.
 local titles = {
-  position = { "tokens before it in the document", "bits/token", "bits_per_token" },
-  kept = { "tokens that are kept before it", "bits/token", "bits_per_token" },
-  changed = { "tokens back to the one that is changed", "bits that a token costs more",
+  position = { "tokens before the predicted one in the document", "bits/token", "place in the document",
     "bits_per_token" },
-  recall = { "tokens since the pair was last read", "share of values recalled", "accuracy" },
+  kept = { "tokens kept before the predicted one", "bits/token", "tokens kept before it", "bits_per_token" },
+  changed = { "tokens back to the changed one", "bits that a token costs more", "tokens back to a changed one",
+    "bits_per_token" },
+  recall = { "tokens since the pair was last read", "share of values recalled", "tokens since the pair",
+    "accuracy" },
 }
 
 local names = lists.keys(titles)
@@ -56,7 +58,7 @@ local function curve_of(view, runs, part)
     local mean, spread = statistics.of(values[distance])
     spread = spread or 0
     curve[i] = { distance, mean, parts.below(mean, spread),
-      parts.above(mean, spread, titles[part][3]) }
+      parts.above(mean, spread, titles[part][4]) }
   end
   return curve
 end
@@ -69,8 +71,8 @@ function profile.draw(view, plot, dataset)
     if #curve > 0 then curves[#curves + 1], labels[#labels + 1] = curve, row.label end
   end
   if #curves == 0 then return nil end
-  local x, y = table.unpack(titles[plot.part])
-  local made = parts.new("lines", parts.title(view, plot, y, dataset), x, y)
+  local x, y, over = table.unpack(titles[plot.part])
+  local made = parts.new("lines", parts.title(view, plot, ("%s by %s"):format(y, over), dataset), x, y)
   parts.add_curves(made, curves, labels, { marks = true, band = plot.band,
     x = { log = true, room = 0.03 } })
   return made
