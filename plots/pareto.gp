@@ -2,13 +2,10 @@
 # $points (x, y, x low, x high, y low, y high, group), $front (x, y), $labels (x, y, text, -1 / 0 / 1: its left end,
 # middle or right end is at x), $leaders (x, y, dx, dy) from points to labels that stand apart, $published (x, y, group;
 # `published`: how many), `groups`, array `names`, `right` (where the plot ends, the legend beside it), `frontier` (1:
-# draw it), `front_end` (1: it ends at the right, -1: at the left).
+# draw it), `front_name_x` and `front_name_y` (where its name begins).
 entries = groups
 load "legend.gp"
-last_y = real(word($front[|$front|], 2))
-last_x = real(word($front[|$front|], 1))
-if (frontier && front_end > 0) { set label "Pareto front" at last_x, last_y right offset 0,0.6 font small textcolor rgb "#66727f" }
-if (frontier && front_end < 0) { set label "Pareto front" at last_x, last_y left offset 0.5,0.6 font small textcolor rgb "#66727f" }
+if (frontier) { set label "Pareto front" at front_name_x, front_name_y left font small textcolor rgb "#66727f" }
 plot $front using 1:(frontier ? $2 : NaN) with steps linecolor rgb "#b4bec8" linewidth 3 notitle, \
      $leaders using 1:2:3:4 with vectors nohead linecolor rgb "#9aa5b1" linewidth 1 notitle, \
      for [i = 1:groups] $points using (int($7) == i && $4 > $3 ? $1 : NaN):2:3:4 with xerrorbars linetype i \

@@ -48,7 +48,11 @@ end
 
 -- ---- what a place costs ----
 
-local function overlap(a, b)
+--- The box that the mark of a point takes.
+function label.around(point) return { point[1] - 6, point[2] - 6, point[1] + 6, point[2] + 6 } end
+
+--- The area that two boxes {left, low, right, high} share.
+function label.overlap(a, b)
   local x = math.min(a[3], b[3]) - math.max(a[1], b[1])
   local y = math.min(a[4], b[4]) - math.max(a[2], b[2])
   return x > 0 and y > 0 and x * y or 0
@@ -104,11 +108,11 @@ local crossed, unclear = 40, 30
 local function cost_of(box, place, state, own, cost, bound)
   cost = cost + outside(box, state.width, state.canvas)
   for i, other in ipairs(state.boxes) do
-    if i ~= own then cost = cost + 3 * overlap(box, other) end
+    if i ~= own then cost = cost + 3 * label.overlap(box, other) end
   end
   if cost >= bound then return cost end
   for _, other in ipairs(state.taken) do
-    local shared = overlap(box, other)
+    local shared = label.overlap(box, other)
     cost = cost + shared + (shared > 0 and crossed or 0)
   end
   if cost >= bound then return cost end
@@ -140,7 +144,7 @@ function label.place(points, width, canvas, taken)
   local state = { width = width, canvas = canvas, taken = { table.unpack(taken or {}) },
     points = points, boxes = {}, places = {} }
   for i, point in ipairs(points) do
-    table.insert(state.taken, { point[1] - 6, point[2] - 6, point[1] + 6, point[2] + 6 })
+    table.insert(state.taken, label.around(point))
     state.boxes[i] = { 0, 0, 0, 0 }
   end
   for _ = 1, rounds do

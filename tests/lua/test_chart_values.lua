@@ -5,6 +5,7 @@ local chart = require "longhaul.report.chart"
 local parts = require "longhaul.report.chart_parts"
 local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
+local label = require "longhaul.report.label"
 local lh = require "longhaul"
 local results = require "longhaul.report.results"
 local runs = dofile "tests/lua/runs.lua"
@@ -193,6 +194,20 @@ t.test("pareto: a point per row with both spreads and its group, the front of wh
     10 - 0.09 * 70, right))
   t.contains(made.after[2], ("set yrange [0:%.10g]\n"):format(1.09 * (6 + root)))
   t.equal(block(made, "labels")[1][3][3], "a 2")
+end)
+
+t.test("pareto: the front's name hides no spread that its end passes", function()
+  local passed = lh.experiment "passed"
+  for i, row in ipairs { { "best", 10, 1 }, { "costly", 100, 1.2 } } do
+    passed:row { row[1], model = model, task = task, train = train, seeds = 2, dataset = "text" }
+    for seed = 1, 2 do
+      put("passed", row[1], "text", seed, { flops_per_token = row[2], bits_per_byte = row[3] + (i - 1) * (seed - 1.5) })
+    end
+  end
+  passed:plot { "pareto", x = "flops_per_token", y = "bits_per_byte" }
+  local made = charts_of(passed)["pareto"]
+  local ends = made.axes.x.part(setting(made, "front_name_x")) * parts.plot_size(0.96) + label.width "Pareto front"
+  t.check(ends < made.axes.x.part(100) * parts.plot_size(0.96), "its end is left of the spread")
 end)
 
 t.test("pareto upwards where more is better; labels by a factor, a logarithmic axis", function()

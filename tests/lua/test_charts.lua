@@ -299,7 +299,7 @@ t.test("texts are drawn letter by letter, whatever gnuplot could read in them", 
   made.blocks = { { "points", { { point } } }, { "front", { { { 1, 2 }, { 3, 2 } } } },
     { "labels", { { { 1, 2, text, -1 }, { n = 4 } } } }, { "leaders", none }, { "published", none } }
   made.settings = { { "groups", 2 }, { "names", { text, text } }, { "right", 0.9 }, { "frontier", 1 },
-    { "published", 0 }, { "front_end", 1 } }
+    { "published", 0 }, { "front_name_x", 1 }, { "front_name_y", 1 } }
   made.after = { "set xrange [0:3]", "set yrange [0:3]" }
   local svg = core.read_file(gnuplot.chart(folder .. "/letters", made)[1])
   local _, whole = svg:gsub(text:gsub("%p", "%%%0"), "")

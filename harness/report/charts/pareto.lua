@@ -120,24 +120,48 @@ end
 
 local front_text = "Pareto front"
 
--- Labels, lines to those that stand apart, and where the front is named: above its end.
+local function is_free(box, taken, pixels)
+  for _, other in ipairs(taken) do
+    if label.overlap(box, other) > 0 then return false end
+  end
+  for _, point in ipairs(pixels) do
+    if label.overlap(box, label.around(point)) > 0 then return false end
+  end
+  return true
+end
+
+-- The box in which the front is named: above or below its last part, as near to its end as it hides nothing; at the end
+-- where it hides something everywhere.
+local function front_box(from, to, taken, pixels)
+  local size, away = label.width(front_text), to[1] < from[1] and 1 or -1
+  local function at(shift, low)
+    local left = to[1] + away * shift - (away < 0 and size or 0)
+    return { left, to[2] + low, left + size, to[2] + low + 16 }
+  end
+  for shift = 0, math.abs(to[1] - from[1]) - size, 8 do
+    for _, low in ipairs { 3, -19 } do
+      local box = at(shift, low)
+      if is_free(box, taken, pixels) then return box end
+    end
+  end
+  return at(0, 3)
+end
+
+-- Labels, lines to those that stand apart, and the left end of the front's name, at half its height.
 local function place_labels(points, front, marks, sx, sy, right)
   local width, height = parts.plot_size(right)
   local function px(value) return sx.part(value) * width end
   local function py(value) return sy.part(value) * height end
   local function back(at) return sx.value(at[1] / width), sy.value(at[2] / height) end
   local pixels, labels, leaders = {}, {}, {}
+  local taken, name = taken_boxes(points, front, px, py), { 0, 0 }
   for i, p in ipairs(points) do pixels[i] = { px(p[1]), py(p[2]), p.text } end
-  local taken = taken_boxes(points, front, px, py)
-  for _, mark in ipairs(marks) do
-    local x, y = px(mark[1]), py(mark[2])
-    taken[#taken + 1] = { x - 6, y - 6, x + 6, y + 6 }
-  end
-  local last = front[#front]
-  if last then
-    local x, y = px(last[1]), py(last[2])
-    local from = x > width / 2 and x - label.width(front_text) or x
-    taken[#taken + 1] = { from, y, from + label.width(front_text), y + 20 }
+  for _, mark in ipairs(marks) do taken[#taken + 1] = label.around { px(mark[1]), py(mark[2]) } end
+  if #front > 0 then
+    local from, to = front[#front - 1], front[#front]
+    local box = front_box({ px(from[1]), py(from[2]) }, { px(to[1]), py(to[2]) }, taken, pixels)
+    taken[#taken + 1] = box
+    name = { back { box[1], (box[2] + box[4]) / 2 } }
   end
   for i, at in ipairs(label.place(pixels, width, height, taken)) do
     local x, y = back(at)
@@ -148,7 +172,7 @@ local function place_labels(points, front, marks, sx, sy, right)
         to_y - points[i][2] }
     end
   end
-  return labels, leaders
+  return labels, leaders, name
 end
 
 -- The two axes over the points with their spreads and the published marks.
@@ -180,7 +204,7 @@ function pareto.draw(view, plot, dataset)
   if #front > 0 then front[#front + 1] = { better_x == "max" and sx.low or sx.high, front[#front][2] } end
   for _, mark in ipairs(marks) do mark[3] = points[mark[3]][7] end
   local legend, right = parts.legend(parts.told_groups(plot.group, names))
-  local labels, leaders = place_labels(points, is_drawn and front or {}, marks, sx, sy, right)
+  local labels, leaders, name = place_labels(points, is_drawn and front or {}, marks, sx, sy, right)
   -- the template draws labels by alignment; gnuplot 5.4 crashes on a block of one line of which it draws none
   labels[#labels + 1] = { n = 4 }
   local what = ("%s against %s"):format(metrics.quantity(y), metrics.quantity(x))
@@ -191,7 +215,7 @@ function pareto.draw(view, plot, dataset)
     parts.block("leaders", leaders, 4), parts.block("published", marks, 3) }
   made.settings = { { "groups", #names }, { "names", legend }, { "right", right },
     { "frontier", is_drawn and 1 or 0 }, { "published", #marks },
-    { "front_end", better_x == "max" and -1 or 1 } }
+    { "front_name_x", name[1] }, { "front_name_y", name[2] } }
   return made
 end
 
