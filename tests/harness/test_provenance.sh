@@ -82,7 +82,7 @@ succeeds "and how many documents each split has" "data: documents: 8 to train on
 succeeds "and which options do nothing for files" "data: not of a generator, so that these options do nothing: documents (" \
     "$longhaul" train --model lstm --options width=8 --train steps=1 --task-options 'name=mine segment=8 documents=5'
 quietly 1 "of a generator none" sh -c "'$longhaul' train --model lstm --options width=8 --train steps=1 --task-options \
-    'name=generate:books segment=8 documents=5 document_bytes=2000' 2>&1 | grep 'do nothing'"
+    'name=generate:books segment=8 documents=5 document_bytes=2000 limit_eval_bytes=2000' 2>&1 | grep 'do nothing'"
 succeeds "fewer documents than rows" "data: 8 training documents for a batch of 9 rows" "$longhaul" train \
     --model lstm --options width=8 --train steps=1 --task-options 'name=mine batch=9 segment=8'
 write 100 a-j
