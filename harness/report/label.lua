@@ -1,6 +1,8 @@
 -- Places the labels of points so that they cover neither each other nor other points: for each
 -- point the free place that is nearest to it, from rings of candidates; where that is not beside
 -- the point, a line leads there.
+local fold = require "longhaul.run.fold"
+
 local label = {}
 
 local height, gap = 15, 9
@@ -9,13 +11,13 @@ local height, gap = 15, 9
 
 local narrow, wide = "[ijlI.,:;'|!%(%)%[%]ftr ]", "[mwMW@%%]"
 
---- The width of a text in pixels at a size of 12, a little more than DejaVu Sans takes.
+--- The width of a text in pixels at a size of 12, a little more than DejaVu Sans takes: of one that a terminal gives
+--- two columns, two letters'.
 function label.width(text)
-  local letters = utf8.len(text) or #text
   local _, slim = text:gsub(narrow, "")
   local _, broad = text:gsub(wide, "")
   local _, capitals = text:gsub("[A-HJ-LN-VX-Z]", "")
-  return 7.5 * letters - 3 * slim + 4 * broad + 1 * capitals
+  return 7.5 * fold.columns(text) - 3 * slim + 4 * broad + 1 * capitals
 end
 
 -- ---- where it may stand ----

@@ -3,8 +3,32 @@ local core = require "longhaul.core"
 
 local fold = {}
 
+-- Characters that a terminal gives two columns (Chinese, Japanese, Korean, emoji) and those that it gives none
+-- (accents over the letter before, joiners), as first and last codes. The rest have one.
+local wide = {
+  { 0x1100, 0x115F }, { 0x2E80, 0x303E }, { 0x3041, 0xA4CF }, { 0xAC00, 0xD7A3 }, { 0xF900, 0xFAFF },
+  { 0xFE30, 0xFE6F }, { 0xFF00, 0xFF60 }, { 0xFFE0, 0xFFE6 }, { 0x1F300, 0x1F64F }, { 0x1F680, 0x1F6FF },
+  { 0x1F900, 0x1F9FF }, { 0x20000, 0x3FFFD },
+}
+local empty = { { 0x300, 0x36F }, { 0x200B, 0x200F }, { 0xFE00, 0xFE0F } }
+
+local function is_among(code, ranges)
+  for _, range in ipairs(ranges) do
+    if code >= range[1] and code <= range[2] then return true end
+  end
+  return false
+end
+
 --- Columns that a text takes.
-function fold.columns(text) return utf8.len(text) or #text end
+function fold.columns(text)
+  local columns = utf8.len(text) or #text
+  if columns == #text then return columns end
+  for _, code in utf8.codes(text) do
+    if is_among(code, wide) then columns = columns + 1 end
+    if is_among(code, empty) then columns = columns - 1 end
+  end
+  return columns
+end
 
 --- Columns of the terminal that standard output is; nil where it is none.
 function fold.width() return core.terminal_width "output" end

@@ -32,6 +32,16 @@ t.test("a text keeps its lines", function()
   t.equal(fold.text("", 10), "")
 end)
 
+t.test("Chinese, Japanese, Korean and emoji take two columns, accents of their own none", function()
+  t.equal(fold.columns "全注意力", 8)
+  t.equal(fold.columns "ひらがな 한글", 13)
+  t.equal(fold.columns "🙂a", 3)
+  t.equal(fold.columns "café ±1 Ωλ", 10)
+  t.equal(fold.columns "cafe\u{301}", 4)
+  t.equal(fold.columns "\xff\xfe", 2)
+  t.equal(fold.table { { "全注意", "1" }, { "window", "2" } }, "全注意  1\nwindow  2")
+end)
+
 t.test("columns of a table stand below each other, and those that do not fit below the others", function()
   local rows = { { "", "one", "two" }, { "a", "±1", "" }, { "bcd", "", "10" } }
   t.equal(fold.table(rows), "     one  two\na    ±1\nbcd       10")

@@ -103,16 +103,14 @@ local function extend(values, path)
   return run(values, path)
 end
 
-local function width(text) return utf8.len(text) or #text end
-
 -- Prints lines of texts, each column as wide as its longest text, but at least `least`.
 local function print_columns(lines, least)
   local widest = { table.unpack(least) }
   for _, texts in ipairs(lines) do
-    for i in ipairs(least) do widest[i] = math.max(widest[i], width(texts[i])) end
+    for i in ipairs(least) do widest[i] = math.max(widest[i], fold.columns(texts[i])) end
   end
   for _, texts in ipairs(lines) do
-    for i in ipairs(least) do texts[i] = texts[i] .. (" "):rep(widest[i] - width(texts[i])) end
+    for i in ipairs(least) do texts[i] = texts[i] .. (" "):rep(widest[i] - fold.columns(texts[i])) end
     fold.print(table.concat(texts, " "))
   end
 end
