@@ -392,14 +392,16 @@ function parts.curve_axes(curves, look, marks)
 end
 
 --- What lines.gp draws: a curve per name, an array of { x, y, low, high }. `look` says whether it
---- has points (`marks`; `mark_every`: of how many one is drawn), a band around it (`band`), what its axes are (`x` and `y`, as axis.over
---- takes them), and which `published` values stand beside it, an array of { x, y, curve }.
+--- has points (`marks`; `mark_every`: of how many one is drawn), a band around it (`band`), what its
+--- axes are (`x` and `y`, as axis.over takes them), and which `published` values stand beside it, an
+--- array of { x, y, curve }.
 function parts.add_curves(made, curves, names, look)
   local legend, right = parts.legend(names)
   local marks = look.published or {}
   made.blocks = { { "data", curves }, parts.block("published", marks, 3) }
   made.settings = { { "series", #curves }, { "names", legend }, { "marks", look.marks and 1 or 0 },
-    { "mark_every", look.mark_every or 1 }, { "band", look.band and 1 or 0 }, { "published", #marks }, { "right", right } }
+    { "mark_every", look.mark_every or 1 }, { "band", look.band and 1 or 0 },
+    { "published", #marks }, { "right", right } }
   parts.set_axes(made, parts.curve_axes(curves, look, marks))
 end
 

@@ -1,5 +1,7 @@
 -- Classes of values that scripts hold. Their methods can be called and not exchanged: no field
 -- leads to the table of them, and getmetatable gives a name.
+local script_line = require "longhaul.run.script_line"
+
 local class = {}
 
 -- What is no field of its own is a method, or what the object was made with for good.
@@ -26,6 +28,18 @@ function class.new(name, methods, events)
     return setmetatable(fields, common)
   end
   function made.is(value) return getmetatable(value) == name end
+  --- Its methods refuse what a dot hands them, `bench.row { ... }`: the table stands where the object should.
+  function made.guard()
+    local kind = name:match "[^.]*$"
+    for key, method in pairs(methods) do
+      methods[key] = function(self, ...)
+        if not made.is(self) then
+          script_line.fail(("%s is called with a colon, %s:%s, not with a dot"):format(key, kind, key))
+        end
+        return method(self, ...)
+      end
+    end
+  end
   return made
 end
 

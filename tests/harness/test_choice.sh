@@ -30,7 +30,7 @@ run --only "slide 8/latex" --only books >"$scratch/several.log" 2>&1
 succeeds "several, of which one is done" "2 of 3 runs to go" cat "$scratch/several.log"
 succeeds "each with its place among all" "[2/3] slide 16 books" cat "$scratch/several.log"
 fails 2 "an empty text, as of a variable that was never set" "--only takes a part of a label" run --only ""
-fails 1 "none" "no row contains 'nothing', nor 'slide/tex/'" run --only nothing --only slide/tex/
+fails 1 "none" "no row contains 'nothing', nor 'slide/tex/'; there are: slide 8" run --only nothing --only slide/tex/
 for command in list dry-run table plot slurm; do
     fails 1 "none, $command" "no row contains 'nothing'" on "$command" --only nothing
 done

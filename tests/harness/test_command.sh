@@ -21,6 +21,14 @@ fails 2 "a word too many" "'xl' is one word too many" "$longhaul" describe brt x
 fails 2 "no size" "--vocabulary takes a positive integer, not '-5'" "$longhaul" describe brt --vocabulary -5
 fails 2 "no rounds" "--rounds takes a positive integer, not '0'" "$longhaul" bench --rounds 0
 fails 2 "no model" "a --model NAME is needed" "$longhaul" train
+fails 2 "an option of training" "longhaul run: --steps is an option of training: --set train.steps=VALUE" \
+    "$longhaul" run x.lua --steps=3
+fails 2 "of models" "longhaul train: --layers is an option of models: --options 'layers=VALUE'" \
+    "$longhaul" train --model slide --layers 3
+fails 2 "of tasks, where a command takes none" "unknown option: --segment" "$longhaul" bench --segment 3
+fails 2 "a device by another name" "no device 'gpu': it is called 'cuda'" "$longhaul" run x.lua --device gpu
+fails 2 "no action" "no action is given; there are: merge" "$longhaul" results
+fails 2 "a table that goes into no file" "--out and --charts are of the page" "$longhaul" report --markdown --out "$scratch/x"
 fails 1 "a report of no folder" "no such folder" "$longhaul" report --results "$scratch/none"
 mkdir -p "$scratch/machines/"{one,two}
 for machine in one two; do cp -r results/reference/amd-epyc-2-cores/rmt-segments "$scratch/machines/$machine"; done
@@ -428,7 +436,7 @@ for file in models/mine.c harness/tasks/mine.c tests/harness/tasks/test_mine.c; 
 done
 succeeds "the new experiment is good" "brt" "$longhaul" list "$scratch/experiments/examples/mine.lua"
 
-fails 2 "a device that is not there says so" "no device 'gpu'" "$LONGHAUL_BIN" train --model lstm --device gpu
+fails 2 "a device that is not there says so" "no device 'tpu'" "$LONGHAUL_BIN" train --model lstm --device tpu
 
 if command -v gnuplot >/dev/null; then
     succeeds "how far back a file repeats itself, drawn" "lags.svg" "$longhaul" dilation README.md --lags 20 --first 2000 --out "$scratch/dilation"

@@ -62,6 +62,8 @@ charts=$(find "$out/amd-epyc-2-cores" -path '*/compare-*.svg' | wc -l)
 quietly 0 "has all of the comparison" test "$charts" -ge 38 -a "$(grep -o 'alt="compare-' "$scratch/report.html" | wc -l)" -eq "$charts"
 fails 1 "not of charts that were never drawn" "$scratch/none: no such folder" "$longhaul" report \
     --results results/reference/amd-epyc-2-cores --charts "$scratch/none" --out "$scratch/none.html"
+fails 1 "nor of a folder below the one that they lie in" "$out/amd-epyc-2-cores/amd-epyc-2-cores: no such folder" \
+    "$longhaul" report --results results/reference/amd-epyc-2-cores --charts "$out/amd-epyc-2-cores" --out "$scratch/none.html"
 
 # ---- runs of one's own ----
 mkdir -p "$scratch/own/experiments"

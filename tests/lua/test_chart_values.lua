@@ -5,7 +5,6 @@ local chart = require "longhaul.report.chart"
 local parts = require "longhaul.report.chart_parts"
 local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
-local label = require "longhaul.report.label"
 local lh = require "longhaul"
 local results = require "longhaul.report.results"
 local runs = dofile "tests/lua/runs.lua"
@@ -122,13 +121,6 @@ t.test("lines: mean over seeds at each size in order, a band of one standard dev
   t.equal(#made.runs, 12)
 end)
 
-t.test("lines: an axis is called as its plot says, with its unit, and so is it in the title", function()
-  bench:plot { "lines", x = "size", x_title = "size of a part, letters", y = "bits_per_byte", name = "called" }
-  local made = charts_of(bench)["called"]
-  t.equal(made.x_title, "size of a part, letters")
-  t.equal(made.title, "values, text: bits/byte by size of a part (scale small)")
-end)
-
 t.test("lines over an option of the model; a logarithmic axis leaves room in proportion", function()
   local made = charts_of(bench)["by-option"]
   t.equal(joined(setting(made, "names")), "size 4 size 1 size 2")
@@ -194,20 +186,6 @@ t.test("pareto: a point per row with both spreads and its group, the front of wh
     10 - 0.09 * 70, right))
   t.contains(made.after[2], ("set yrange [0:%.10g]\n"):format(1.09 * (6 + root)))
   t.equal(block(made, "labels")[1][3][3], "a 2")
-end)
-
-t.test("pareto: the front's name hides no spread that its end passes", function()
-  local passed = lh.experiment "passed"
-  for i, row in ipairs { { "best", 10, 1 }, { "costly", 100, 1.2 } } do
-    passed:row { row[1], model = model, task = task, train = train, seeds = 2, dataset = "text" }
-    for seed = 1, 2 do
-      put("passed", row[1], "text", seed, { flops_per_token = row[2], bits_per_byte = row[3] + (i - 1) * (seed - 1.5) })
-    end
-  end
-  passed:plot { "pareto", x = "flops_per_token", y = "bits_per_byte" }
-  local made = charts_of(passed)["pareto"]
-  local ends = made.axes.x.part(setting(made, "front_name_x")) * parts.plot_size(0.96) + label.width "Pareto front"
-  t.check(ends < made.axes.x.part(100) * parts.plot_size(0.96), "its end is left of the spread")
 end)
 
 t.test("pareto upwards where more is better; labels by a factor, a logarithmic axis", function()
@@ -548,19 +526,6 @@ t.test("boxes: quartiles over layers, a box per data set", function()
   same_rows(block(made, "boxes")[1], { { 1, 0.4, 0.45, 0.5, 0.55, 0.6 } })
   t.equal(#made.runs, 1)
   t.equal(made.runs[1].dataset, "two")
-end)
-
-t.test("boxes: an outlier says which layer it is", function()
-  local outlying = lh.experiment "outlying"
-  outlying:row { "encoded", model = encoded, task = task, train = train, dataset = "one" }
-  local probes = {}
-  for layer, value in ipairs { 0.1, 0.11, 0.12, 0.9, 0.1 } do
-    probes[layer] = { name = ("layer_%d_rsa_gate"):format(layer), value = value }
-  end
-  store.open(folder, "outlying"):write_probes(put("outlying", "encoded", "one", 1, { model_options = encoded.text }),
-    probes)
-  outlying:plot { "boxes", y = "rsa_gate" }
-  same_rows(block(charts_of(outlying)["boxes"], "outliers")[1], { { 1, 0.9, "layer 4" } })
 end)
 
 t.test("recurrence: powers of a head's decay by lag; a dilated head has every third lag", function()

@@ -80,6 +80,13 @@ end)
 
 -- ---- whole charts ----
 
+local function setting(made, name)
+  for _, pair in ipairs(made.settings) do
+    if pair[1] == name then return pair[2] end
+  end
+  error("no setting " .. name)
+end
+
 local folder = os.tmpname()
 os.remove(folder)
 core.make_folder(folder)
@@ -380,6 +387,46 @@ t.test("a label of a Pareto chart is no longer than half of it", function()
   local program = gnuplot.program(chart.values(long, settings, results.of(long, settings))[1])
   t.contains(program, '"short"')
   t.check(label.width(program:match '"(very long [^"]*…)"') < 835 / 2, "as wide as the plot")
+end)
+
+t.test("the name of the Pareto front hides no spread that its end passes", function()
+  local passed = lh.experiment "passed"
+  for i, row in ipairs { { "best", 10, 1 }, { "costly", 100, 1.2 } } do
+    passed:row { row[1], model = encoded, task = task, train = train, dataset = "set1" }
+    for seed = 1, 2 do
+      runs.put(folder, passed, { label = row[1], seed = seed, scale = "smoke", flops_per_token = row[2],
+        mse = row[3] + (i - 1) * (seed - 1.5) })
+    end
+  end
+  passed:plot { "pareto", x = "flops_per_token", y = "mse" }
+  local made = chart.values(passed, settings, results.of(passed, settings))[1]
+  local name, spread = setting(made, "front_name_x"), made.axes.x.part(100)
+  t.check(made.axes.x.part(name) * 835 + label.width "Pareto front" < spread * 835, "its end is left of the spread")
+end)
+
+t.test("an axis is called as its plot says, with its unit, and so is it in the title", function()
+  local named = lh.experiment "named"
+  named:row { "row", model = encoded, task = task, train = train, dataset = "set1" }
+  runs.put(folder, named, { label = "row", scale = "smoke", mse = 1 })
+  named:plot { "lines", x = "layers", x_title = "depth of a model, layers", y = "mse" }
+  local made = chart.values(named, settings, results.of(named, settings))[1]
+  t.equal(made.x_title, "depth of a model, layers")
+  t.equal(made.title, "named, set1: MSE by depth of a model (scale smoke)")
+end)
+
+t.test("an outlier of a box says which layer it is", function()
+  local outlying = lh.experiment "outlying"
+  outlying:row { "row", model = encoded, task = task, train = train, dataset = "set1" }
+  local probes = {}
+  for layer, value in ipairs { 0.1, 0.11, 0.12, 0.9, 0.1 } do
+    probes[layer] = { name = ("layer_%d_rsa_gate"):format(layer), value = value }
+  end
+  local id = runs.put(folder, outlying, { label = "row", scale = "smoke" }).run_id
+  store.open(folder, "outlying"):write_probes(id, probes)
+  outlying:plot { "boxes", y = "rsa_gate" }
+  local made = chart.values(outlying, settings, results.of(outlying, settings))[1]
+  t.equal(made.blocks[2][1], "outliers")
+  t.equal(table.concat(made.blocks[2][2][1][1], " "), "1 0.9 layer 4")
 end)
 
 t.test("fields that do not fit are refused", function()

@@ -263,7 +263,6 @@ t.test("a curve has the losses that the registry names", function()
   t.equal(metrics.curve_title "loss_bits", "bits/token")
   t.equal(metrics.curve_title "gradient_norm", "gradient norm")
   t.equal(metrics.curve_title "layer_2_rsa_gate", "gate of the REMs, layer 2")
-  t.equal(metrics.curve_title "layer_2_norm", "layer 2 norm")
   local point = {}
   metrics.fill_point(point, { loss_bits = 3, valid = { bits_per_token = 2, accuracy = 0.5 },
     test = { accuracy = 0.25 } })

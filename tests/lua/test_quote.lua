@@ -130,8 +130,8 @@ local function labelled(texts)
     { "pareto",
       { { "points", { { { 1, 1, 1, 1, 1, 1, 1 } } } }, { "front", { { { 1, 1 } } } }, { "labels", { points } },
         { "leaders", none(4) }, { "published", none(3) } },
-      { { "groups", 1 }, { "names", { "a" } }, { "right", 0.9 }, { "frontier", 0 }, { "front_name_x", 1 }, { "front_name_y", 1 },
-        { "published", 0 } } },
+      { { "groups", 1 }, { "names", { "a" } }, { "right", 0.9 }, { "frontier", 0 },
+        { "front_name_x", 1 }, { "front_name_y", 1 }, { "published", 0 } } },
   }
 end
 

@@ -279,6 +279,11 @@ local mistakes = {
   { "lh.data.first 'books'", "first takes the names of corpora" },
   { "lh.by_scale 'x'", "by_scale takes a table" },
   { "model:with(5)", "with takes a table of options" },
+  { "model.with { window = 4 }", "with is called with a colon, spec:with, not with a dot" },
+  { "bench.table { columns = { 'mse' } }", "table is called with a colon, experiment:table, not with a dot" },
+  { "bench.seeds(3)", "seeds is called with a colon" },
+  { "bench:row { 'a', model = model, task = task, train = { steps = 3 } }",
+    "row: field 'train' must be what lh.train { ... } gives" },
   -- what fails in a line of ours
   { "model:with(setmetatable({}, { __pairs = function() return 5 end }))", "attempt to call a number value" },
   { "lh.grid { 'window' }", "an axis is a name and its values" },

@@ -10,11 +10,12 @@ local ranks = require "longhaul.run.ranks"
 local scale = require "longhaul.scale"
 local script = require "longhaul.script"
 local selection = require "longhaul.run.selection"
+local summary = require "longhaul.report.summary"
 
 local asked = {}
 
 asked.most_threads = 1024
-local most_rounds = 100
+local most_rounds, most_named = 100, 20
 
 -- ---- options ----
 
@@ -121,6 +122,15 @@ local function means_some(experiment, only)
   return false
 end
 
+-- "there are: 8, 16 and 3 more", the labels of its rows.
+local function labels_of(experiment)
+  local labels = lists.set()
+  for _, each in ipairs(plan.all(experiment)) do
+    for _, row in ipairs(each.rows) do labels:add(row.label) end
+  end
+  return "there are: " .. summary.first(labels.list, most_named)
+end
+
 -- A script without rows may show those of others, or judge claims by what was run before.
 local function has_purpose(experiment)
   return #experiment.rows + #experiment.sources + #experiment.claims > 0
@@ -141,7 +151,7 @@ function asked.script(values, path)
       :format(path, experiment.name, settings.scale), 0)
   end
   if settings.only and not means_some(experiment, settings.only) then
-    error(("no row contains '%s'"):format(table.concat(settings.only, "', nor '")), 0)
+    error(("no row contains '%s'; %s"):format(table.concat(settings.only, "', nor '"), labels_of(experiment)), 0)
   end
   return experiment, settings
 end

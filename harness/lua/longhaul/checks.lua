@@ -49,12 +49,15 @@ function checks.metrics(owner, list)
   end
 end
 
+-- What makes the specs of a row.
+local makers = { model = "lh.models.NAME", task = "lh.tasks.NAME", train = "lh.train" }
+
 --- Fails for a row without its specs, or of values that are no numbers of metrics.
 function checks.row(row)
   checks.fields("row", row, fields.row, true)
   for _, kind in ipairs(option_text.kinds) do
     if not spec.is(row[kind], kind) then
-      spec.fail(("row: field '%s' must be a %s"):format(kind, kind))
+      spec.fail(("row: field '%s' must be what %s { ... } gives"):format(kind, makers[kind]))
     end
   end
   checks.text("row: field 'dataset'", row.dataset)

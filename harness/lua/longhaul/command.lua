@@ -15,6 +15,7 @@ function command.misuse(message) error({ usage = message }, 0) end
 --- `given` where it is one of `names`, of things that are called `what`.
 function command.one_of(what, given, names)
   if lists.has(names, given) then return given end
+  if given == "" then command.misuse(("no %s is given%s"):format(what, core.did_you_mean(given, names))) end
   command.misuse(("no %s '%s'%s"):format(what, given, core.did_you_mean(given, names)))
 end
 
@@ -23,6 +24,8 @@ end
 function command.check_words(options, values)
   for _, option in ipairs(options) do
     local name = option[1]:gsub("=$", "")
+    local meant = option.meant and option.meant[values[name]]
+    if meant then command.misuse(("no %s '%s': it is called '%s'"):format(name, values[name], meant)) end
     if option.words and not option.open and values[name] then
       command.one_of(name, values[name], option.words)
     end
@@ -32,7 +35,9 @@ end
 --- Options of several commands, with the names of the moment.
 function command.model_option() return { "model=", "model class", "NAME", words = lists.names(core.models()) } end
 function command.task_option(says) return { "task=", says, "NAME", words = lists.names(core.tasks()) } end
-function command.device_option(says) return { "device=", says, "NAME", words = { "cpu", "cuda" } } end
+function command.device_option(says)
+  return { "device=", says, "NAME", words = { "cpu", "cuda" }, meant = { gpu = "cuda" } }
+end
 
 --- Options as core.options reads them, from a text of the command line.
 function command.options(kind, name, text)

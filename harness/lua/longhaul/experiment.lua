@@ -580,4 +580,6 @@ function Experiment:slug(row)
   return row.model.name
 end
 
+experiments.guard()
+
 return experiment

@@ -2,6 +2,7 @@
 -- runs it.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local elsewhere = require "longhaul.elsewhere"
 local fold = require "longhaul.run.fold"
 local help = require "longhaul.help"
 local lists = require "longhaul.run.lists"
@@ -66,11 +67,13 @@ local renamed = {
   forward = { tokens = "ids" },
 }
 
--- A refusal of words that says of an option with a new name which that is.
+-- A refusal of words that says of an option with a new name which that is, and of one that training, tasks or models
+-- have how it is given.
 local function refusal_of(entry, text)
-  local old = text:match "^unknown option: %-%-([%w-]+)"
-  local now = old and (renamed[entry.name] or {})[old]
-  return now and ("--%s is called --%s now"):format(old, now) or text
+  local name = text:match "^unknown option: %-%-([%w_-]+)"
+  if not name then return text end
+  local now = (renamed[entry.name] or {})[name]
+  return now and ("--%s is called --%s now"):format(name, now) or elsewhere.text(entry.options, name) or text
 end
 
 local function parse(entry, words)

@@ -101,6 +101,8 @@ function Spec:spelled(name)
   return self.options:spelled(name)
 end
 
+specs.guard()
+
 --- Whether `value` is a spec of `kind`.
 function spec.is(value, kind)
   return specs.is(value) and value.kind == kind

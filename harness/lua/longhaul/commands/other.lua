@@ -25,6 +25,17 @@ local function run_lua(_, rest)
   return math.type(status) == "integer" and status or command.ok
 end
 
+-- Charts lie below it in a folder that is called as that of the results.
+local function check_charts(charts, folder)
+  if not core.is_folder(charts) then
+    error(charts .. ": no such folder; `longhaul figures --out FOLDER` draws into one", 0)
+  end
+  local drawn = ("%s/%s"):format(charts, folder:match "([^/]+)/*$")
+  if not core.is_folder(drawn) then
+    error(("%s: no such folder; `longhaul figures --from %s --out %s` draws into it"):format(drawn, folder, charts), 0)
+  end
+end
+
 local function report(values)
   local folder = command.path(values, "results", "results")
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
@@ -35,10 +46,11 @@ local function report(values)
   end
   local unfinished = #below == 0 and begun.text(folder)
   if unfinished then io.stderr:write("note: ", unfinished, "\n") end
-  if values.markdown then return io.write(reports.comparison(folder)) and command.ok end
-  if values.charts and not core.is_folder(values.charts) then
-    error(values.charts .. ": no such folder; `longhaul figures --out FOLDER` draws into one", 0)
+  if values.markdown and (values.out or values.charts) then
+    command.misuse "report --markdown prints a table: --out and --charts are of the page"
   end
+  if values.markdown then return io.write(reports.comparison(folder)) and command.ok end
+  if values.charts then check_charts(values.charts, folder) end
   command.output(values.out)
   print(reports.page(folder, values.out, values.charts))
 end
