@@ -66,8 +66,8 @@ static const char *predicted_by(const lh_model_setup *kind) {
     return kind->vocabulary > 0 ? "tokens" : NULL;
 }
 
-/* tasks() -> array of {name, summary, version, file, predicts = "tokens", "vectors" or nil, scores =
- * whether it scores in a way of its own, groups, options}. */
+/* tasks() -> array of {name, summary, version, file, predicts = "tokens", "vectors" or nil, scores
+ * = whether it scores in a way of its own, groups, options}. */
 static int tasks(lua_State *lua) {
     const lh_task_class *class = NULL;
     lua_newtable(lua);

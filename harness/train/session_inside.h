@@ -63,6 +63,6 @@ struct lh_session {
 };
 
 /* Counts the peak of memory anew; the session's own stays. */
-void lh_session_reset_peak(lh_session *session);
+void lh_session_reset_peak(struct lh_session *session);
 
 #endif

@@ -324,10 +324,11 @@ TEST(a_checkpoint_of_another_run_is_refused) {
     unlink(checkpoint);
 }
 
-/* Steps that learn, then, from the 20th on, far longer ones that undo it, whatever the order of rounding. */
-static const char *const impatient_text =
-    "steps=60 optimizer=adam rate=1e-2 schedule=step warmup=0 step_every=20 step_factor=1e4 log_every=7 "
-    "evaluate_every=2 checkpoint_seconds=0 patience=3";
+/* Steps that learn, then, from the 20th on, far longer ones that undo it, whatever the order of
+ * rounding. */
+static const char *const impatient_text = "steps=60 optimizer=adam rate=1e-2 schedule=step "
+                                          "warmup=0 step_every=20 step_factor=1e4 log_every=7 "
+                                          "evaluate_every=2 checkpoint_seconds=0 patience=3";
 
 TEST(patience_ends_training_after_stale_evaluations) {
     lh_session *session = NULL;
