@@ -123,7 +123,8 @@ local function cost_of(box, place, state, own, cost, bound)
   return is_tangled(place, state, own) and cost + unclear or cost
 end
 
--- The best place for the label of a point while the others stay where they are; each is a little dearer than the one before.
+-- The best place for the label of a point while the others stay where they are; each costs a little more than the one
+-- before it.
 local function settle(state, points, i)
   local size = label.width(points[i][3])
   local best, chosen, least = nil, nil, math.huge
