@@ -6,7 +6,6 @@
 #include "harness/engine/swap.h"
 #include "harness/train/batch.h"
 #include "harness/train/buckets.h"
-#include "harness/train/session.h"
 #include "harness/train/snapshot.h"
 #include "harness/train/train_options.h"
 
@@ -52,7 +51,8 @@ struct lh_session {
     double *pending_weight;  /* [log_every] */
     int64_t pending;
 
-    lh_evaluation_observer evaluation_observer; /* NULL: nobody listens */
+    /* An lh_evaluation_observer (session.h); NULL: nobody listens. */
+    void (*evaluation_observer)(void *context, lh_split split, int64_t tokens);
     void *evaluation_context;
 
     /* Largest memory in use before the peak was last reset, or the run last stopped. */

@@ -105,7 +105,7 @@ return {
       "the rate is one step ahead", tests = "tests/harness/train/test_session.c tests/models/test_training.lua" },
   },
   {
-    file = "harness/train/session.c", tests = "tests/harness/train/test_session.c",
+    file = "harness/train/session.c", tests = "tests/harness/train/test_step_timer.c",
     { "return session->rows * session->length *", "return session->length *",
       "tokens of a row for those of a step" },
     { " * session->plan.segments_per_step;", ";", "tokens of a segment for those of a step",
@@ -114,7 +114,7 @@ return {
       "a measurement forgets the session's peak" },
   },
   {
-    file = "harness/train/step_timer.c", tests = "tests/harness/train/test_session.c",
+    file = "harness/train/step_timer.c", tests = "tests/harness/train/test_step_timer.c",
     { "lh_session_reset_peak(sessions[i]);", "", "peak memory is not reset" },
     { "1e3 * (clock() - start)", "1e6 * (clock() - start)", "microseconds for milliseconds" },
     { "LH_TRY(whole_step(sessions[i]));", "if (i < 0) LH_TRY(whole_step(sessions[i]));", "no warm-up" },
