@@ -96,13 +96,37 @@ end)
 
 t.test("a factor says what its model's option of that name is", function()
   local rows = [[
-    for point in lh.grid { { "window", 16, 32 }, { "steps", 1 } } do
+    for point in lh.grid { { "window", 16, 32 }, { "kind", 1 } } do
       bench:row { point, model = model:with { window = %s }, task = task, train = train }
     end
     return bench]]
   t.equal(#run(start .. rows:format "point.window").rows, 2)
   t.fails(function() run(start .. rows:format "64") end,
-    ":7: row: factor 'window' is 16, but that of its model is 64")
+    ":7: row \"16 1\": factor 'window' is 16, but that of its model is 64")
+end)
+
+t.test("a row that is called by a point is trained on the task and at the rate that its label says", function()
+  local function rows(axis, fields)
+    return #run(start .. ([[
+      for point in lh.grid { { %s } } do
+        bench:row(lh.merged({ point, model = model, task = task, train = train }, { %s }))
+      end
+      return bench]]):format(axis, fields)).rows
+  end
+  local rates = "'rate', 1e-3, 3e-3"
+  t.equal(rows(rates, "train = train:with { rate = point.rate }"), 2)
+  t.fails(function() rows(rates, "train = train:with { rate = 0.01 }") end,
+    ":7: row \"0.001\": factor 'rate' is 0.001, but that of its train is 0.01: give it the point's, or call the axis otherwise")
+  t.fails(function() rows("'optimizer', 'adam'", "") end, "factor 'optimizer' is adam, but that of its train is adafactor")
+  t.fails(function() rows("'segment', 64, 128", "") end, "row \"128\": factor 'segment' is 128, but that of its task is 64")
+  t.equal(rows("'segment', 64", ""), 1)
+  t.equal(rows("'parameter_scale', true", ""), 1)
+  t.fails(function() rows("'parameter_scale', false", "") end, "is false, but that of its train is true")
+  t.fails(function()
+    rows(rates, "train = train:with { rate = point.rate }, "
+      .. "tune = lh.tune { rate = { 0.1, 0.2 }, steps = 1, by = 'valid_bits_per_token' }")
+  end, "factor 'rate' is 0.001, but that of its train is what lh.tune finds")
+  t.equal(rows("'steps', 1", "label = 'of its own'"), 1)
 end)
 
 t.test("what is done at evaluations needs some, and is refused at the row's line", function()
@@ -393,7 +417,7 @@ t.test("a grid runs its last axis fastest and keeps the order of axes", function
   end
   t.equal(table.concat(labels, " "), "1a 1b 2a 2b")
   local bench = run(start .. [[
-    for point in lh.grid { { "window", 8, 16 }, { "steps", 1 } } do
+    for point in lh.grid { { "window", 8, 16 }, { "kind", 1 } } do
       bench:row { point, model = model:with { window = point.window }, task = task, train = train }
     end
     bench:table { columns = { "bits_per_byte" }, baseline = { window = 16 } }
@@ -490,7 +514,7 @@ t.test("a baseline must be a row", function()
   t.fails(function() bench:baseline() end, "no row is the baseline 'nobody'")
   local grid = [[
     for point in lh.grid { { "rate", 1, 2 } } do
-      bench:row { point, model = model, task = task, train = train }
+      bench:row { point, model = model, task = task, train = train:with { rate = point.rate } }
     end
     bench:table { columns = { "bits_per_byte" }, baseline = %s }
     return bench]]

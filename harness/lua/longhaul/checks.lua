@@ -74,12 +74,44 @@ local function check_given(what, task, column)
   if never then spec.fail(("row: %s: %s"):format(what, never)) end
 end
 
--- A factor that is called as an option of the model is what tables and charts say of it.
+-- Whether a class has an option, by class and option: asked for each row of a grid, and slow to refuse.
+local has_option = {}
+
+-- The value of an option of a spec; nil where it has none of that name.
+local function option_of(given, name)
+  local key = ("%s %s %s"):format(given.kind, given.name, name)
+  if has_option[key] == false then return nil end
+  local known, value = pcall(given.option, given, name)
+  has_option[key] = known
+  if known then return value end
+  return nil
+end
+
+-- The first of these kinds that has an option of this name and of another value, and that value; nil where one has
+-- the factor's, or where none has it.
+local function contradiction(row, kinds, name, value)
+  local what, other
+  for _, kind in ipairs(kinds) do
+    local own = option_of(row[kind], name)
+    if own == value then return nil end
+    if type(own) == type(value) and not what then what, other = kind, own end
+  end
+  return what, other
+end
+
+-- Which specs a factor is held against. What charts take for an option of the model always is one. What a label made
+-- of a point says of the task and the training is so; with a label of its own an axis may be called as their options.
+local function kinds_of(row, name, value)
+  if type(option_of(row.model, name)) == type(value) then return { "model" } end
+  return row.is_called_by_point and { "task", "train" } or {}
+end
+
 local function check_option(row, name, value)
-  local known, own = pcall(row.model.option, row.model, name)
-  if not known or type(own) ~= type(value) or own == value then return end
-  spec.fail(("row: factor '%s' is %s, but that of its model is %s: give it the point's, or call the axis otherwise")
-    :format(name, factors.text(value), factors.text(own)))
+  local what, other = contradiction(row, kinds_of(row, name, value), name, value)
+  if row.is_called_by_point and row.tune and row.tune.axes[name] then what, other = "train", "what lh.tune finds" end
+  if not what then return end
+  spec.fail(("row \"%s\": factor '%s' is %s, but that of its %s is %s: give it the point's, or call the axis otherwise")
+    :format(row.label, name, factors.text(value), what, factors.text(other)))
 end
 
 --- Fails for a row whose training options exclude each other, that chooses by what its task never

@@ -177,7 +177,7 @@ local function add_trials(self, row, grid)
   row.tune, row.trials = grid, trials
 end
 
--- The label of a row and, of a point of lh.grid, its factors.
+-- The label of a row and, of a point of lh.grid, its factors; then whether these are its label.
 local function label_of(row)
   local label, factors = row.label or row[1], nil
   if type(row[1]) == "table" then
@@ -189,7 +189,7 @@ local function label_of(row)
     spec.fail("a row begins with its label or with a point of lh.grid")
   end
   checks.text("row: a label", label)
-  return label, factors
+  return label, factors, factors ~= nil and row.label == nil
 end
 
 --- Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,
@@ -198,8 +198,8 @@ end
 ---@return longhaul.experiment
 function Experiment:row(row)
   checks.row(row)
-  local label, factors = label_of(row)
-  local said = { label = label, factors = factors, dataset = row.dataset, model = row.model, task = row.task,
+  local label, factors, is_called_by_point = label_of(row)
+  local said = { label = label, factors = factors, is_called_by_point = is_called_by_point, dataset = row.dataset, model = row.model, task = row.task,
     train = row.train, tune = row.tune }
   overrides.apply(said)
   checks.training(said)

@@ -6,7 +6,8 @@ local fields = {}
 
 fields.row = {
   first = { "string|table", "the label, or a point of `lh.grid`, whose factors become columns of runs.csv. A factor "
-    .. "that is called as an option of the model has that option's value" },
+    .. "that is called as an option of the model has that option's value; where the point is the label, so has one "
+    .. "that is called as an option of the task or the training" },
   { "model", "table", "an architecture and its options: `lh.models.NAME { ... }`", "longhaul.spec",
     needed = true },
   { "task", "table", "what is predicted, and the data: `lh.tasks.NAME { ... }`", "longhaul.spec",

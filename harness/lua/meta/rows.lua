@@ -112,7 +112,7 @@
 ---@field part? string "position": bits of a token by its place in the document; "kept": by how many tokens are read before it; "changed": what one other token costs, by how far back it stands; "recall": right answers by when the token was last read
 
 ---@class longhaul.row
----@field [1] string|table the label, or a point of `lh.grid`, whose factors become columns of runs.csv. A factor that is called as an option of the model has that option's value
+---@field [1] string|table the label, or a point of `lh.grid`, whose factors become columns of runs.csv. A factor that is called as an option of the model has that option's value; where the point is the label, so has one that is called as an option of the task or the training
 ---@field model longhaul.spec an architecture and its options: `lh.models.NAME { ... }`
 ---@field task longhaul.spec what is predicted, and the data: `lh.tasks.NAME { ... }`
 ---@field train longhaul.spec how it is trained: `lh.train { ... }`
