@@ -9,6 +9,7 @@ local finished = require "longhaul.run.finished"
 local identity = require "longhaul.run.identity"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
+local quote = require "longhaul.run.quote"
 local reach = require "longhaul.run.reach"
 local selection = require "longhaul.run.selection"
 local statistics = require "longhaul.report.statistics"
@@ -41,6 +42,29 @@ local function identity_of(what)
   return good and made or {}
 end
 
+-- More changes of a row are counted alone.
+local most_changes = 3
+
+-- Two values of an option as people write them, with all digits where they would look alike.
+local function values_of(old, now)
+  local function short(text)
+    local number = tonumber(text)
+    return number and ("%.10g"):format(number) or text ~= "" and quote.line(text) or "''"
+  end
+  if short(old) == short(now) then return quote.line(old), quote.line(now) end
+  return short(old), short(now)
+end
+
+-- "train.rate was 0.01 and is 0.003": what a row has otherwise than a run of it; nil where no option says so.
+local function changes_of(row, run)
+  local texts, changes = {}, identity.changes(row, run)
+  for i, change in ipairs(changes) do
+    if i <= most_changes then texts[i] = ("%s was %s and is %s"):format(change[1], values_of(change[2], change[3])) end
+  end
+  if #changes > most_changes then texts[#texts + 1] = ("%d more"):format(#changes - most_changes) end
+  return #texts > 0 and table.concat(texts, ", ") or nil
+end
+
 -- Why a run is not one of the row as the script has it (`now`): "stale", or "other data" where all
 -- else is the same; and a reason for readers.
 local function difference_of(what, now, run)
@@ -65,7 +89,8 @@ local function difference_of(what, now, run)
   if earlier then
     return "stale", ("the task's version is %s now, not %s"):format(identity.task_version(row.task.name), earlier)
   end
-  return "stale", "run with other options than the script now has"
+  local changes = changes_of(row, run)
+  return "stale", "run with other options than the script now has" .. (changes and ": " .. changes or "")
 end
 
 -- Adds why a run ended badly, once for all seeds that ended so: "seed 1 failed", "seeds 1, 2 failed".

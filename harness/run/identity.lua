@@ -4,6 +4,7 @@
 local context = require "longhaul.run.context"
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
+local option_text = require "longhaul.run.option_text"
 
 local identity = {}
 
@@ -125,6 +126,47 @@ function identity.earlier_task_version(run, data_digest, starts_from, configurat
   for version = identity.task_version(run.row.task.name) - 1, 1, -1 do
     if new_configuration(run, data_digest, starts_from, version) == configuration then return version end
   end
+end
+
+-- The column of runs.csv that names the class of what has options.
+local class_column = { model = "class", task = "task" }
+
+-- Options of which one is there no more, which the program cannot read: of the others it lacks what the row has.
+local function completed(text, spec)
+  local known, words = option_text.values(text), { text }
+  for _, pair in ipairs(option_text.pairs(spec.text)) do
+    if not known[pair[1]] then words[#words + 1] = option_text.spell { [pair[1]] = pair[2] } end
+  end
+  return table.concat(words, " ")
+end
+
+-- Options as a run recorded them, those that came later at their defaults.
+local function recorded(spec, run)
+  local text = run[spec.kind .. "_options"] or ""
+  local good, options = pcall(core.options, spec.kind, spec.name, text)
+  return text ~= "" and good and options:text() or completed(text, spec)
+end
+
+-- Where a file of examples lies is no part of a run.
+local function is_place(name, row) return name == "task.file" and row.task.name:find "^scripted_" end
+
+--- What a recorded run has otherwise than a row as the script has it: { { "train.rate", its value, the row's } ... };
+--- "model" or "task" alone where the class is another.
+function identity.changes(row, run)
+  local list, old, now = {}, {}, {}
+  for _, kind in ipairs(option_text.kinds) do
+    local spec, column = row[kind], kind .. "_options"
+    local name = run[class_column[kind]] or spec.name
+    if name == spec.name then
+      old[column], now[column] = recorded(spec, run), spec.text
+    else
+      list[#list + 1] = { kind, name, spec.name }
+    end
+  end
+  for _, option in ipairs(option_text.differences(old, now)) do
+    if not is_place(option[1], row) then list[#list + 1] = option end
+  end
+  return list
 end
 
 -- What a run starts from: "" for drawn weights, else the digest of a weight file's content, the

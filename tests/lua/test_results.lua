@@ -158,6 +158,35 @@ t.test("where no run is current the latest configuration stands alone, and the c
   t.contains(notes, "1 run of other data or options was left out.")
 end)
 
+t.test("a stale cell names the options that changed, with both values", function()
+  local bench = bench_of("changed", { "a", "b", "c", "d", "e" }, { "bits_per_byte" })
+  local rows = {}
+  for _, row in ipairs(bench.rows) do rows[row.label] = row end
+  local function put(label, values)
+    local record = { label = label, configuration = "old", bits_per_byte = 4 }
+    for name, value in pairs(values) do record[name] = value end
+    runs.put(folder, bench, record)
+  end
+  local function train(changes) return rows.a.train:with(changes).text end
+  put("a", { train_options = train { rate = 0.3 } })
+  put("b", { train_options = train { rate = 0.3 }, task_options = rows.b.task:with({ segment = 32 }).text })
+  put("c", { train_options = train { rate = 0.3, clip = 1, momentum = 0.5, log_every = 7 } })
+  put("d", { class = "lstm", model_options = "width=3" })
+  -- of a build that had fewer options, one of which this one lacks
+  put("e", { train_options = "steps=9 forgotten=1" })
+  local cells, notes = cells_of(bench)
+  local function said(label) return cells[label .. " bits_per_byte"].note end
+  local stale = "run with other options than the script now has: "
+  local rate = "train.rate was 0.3 and is " .. ("%.10g"):format(rows.a.train:option "rate")
+  t.equal(said "a", stale .. rate)
+  t.contains(notes, stale .. rate)
+  t.equal(said "b", stale .. "task.segment was 32 and is " .. rows.b.task:spelled "segment" .. ", " .. rate)
+  t.contains(said "c", rate)
+  t.contains(said "c", ", 1 more")
+  t.equal(said "d", stale .. "model was lstm and is " .. rows.d.model.name)
+  t.equal(said "e", stale .. "train.steps was 9 and is 5, train.forgotten was 1 and is ''")
+end)
+
 t.test("what diverged or failed is no result: not in a mean, not the best, named in its cell", function()
   local bench = bench_of("ill", { "good", "part", "diverged", "failed" }, { "bits_per_byte" })
   for seed = 1, 3 do runs.put(folder, bench, { label = "good", seed = seed, bits_per_byte = 3 }) end
