@@ -57,7 +57,8 @@ local columns = { "row", "dataset", "seed", "context", "continuation", "scale", 
 local function markdown(name, records)
   local rows = {}
   for i, record in ipairs(records) do
-    rows[i] = { quote.markdown(record.row), quote.markdown(record.dataset), quote.markdown(record.context), quote.markdown(record.continuation) }
+    rows[i] = { quote.markdown(record.row), quote.markdown(record.dataset), quote.markdown(record.context),
+      quote.markdown(record.continuation) }
   end
   return ("# %s\n\n%s\n"):format(name, pipe_table.text({ "row", "data", "context", "continuation" }, "llll", rows))
 end

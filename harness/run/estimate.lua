@@ -185,7 +185,8 @@ end
 --- Gives each run of a plan what is expected of it, `expected`: seconds, step_s, bytes (nil where
 --- unknown), least_bytes (of its parameters and a batch), by ("runs", "probe" or "FLOPs"), load (processors
 --- that others used during its probe, nil where the machine was idle), passes (tokens of an evaluation
---- by split), unread (positions of a batch that is too large to be read ahead, else nil), parameters, flops_per_token; or `refusal`, why it cannot be run, as it would say itself.
+--- by split), unread (positions of a batch that is too large to be read ahead, else nil), parameters,
+--- flops_per_token; or `refusal`, why it cannot be run, as it would say itself.
 --- `settings`: machine, device, threads(row) (that it gets), stores (whose runs were trained before),
 --- open (makes a session for a run; nil: nothing is probed).
 function estimate.fill(runs, settings)

@@ -168,8 +168,8 @@ t.test("a step of very many positions is not tried, however few FLOPs they have"
   local describe = core.describe
   function core.describe(...) return setmetatable({ flops_per_token = 1 }, { __index = describe(...) }) end
   opened = 0
-  local runs = expected_of({ row_of_positions("many", 2 ^ 20), row_of_positions("rounds", 64, { segments_per_step = 2 ^ 14 }) },
-    { open = open })
+  local rows = { row_of_positions("many", 2 ^ 20), row_of_positions("rounds", 64, { segments_per_step = 2 ^ 14 }) }
+  local runs = expected_of(rows, { open = open })
   core.describe = describe
   t.equal(opened, 0)
   for _, run in ipairs(runs) do t.equal(run.expected.by, "FLOPs") end

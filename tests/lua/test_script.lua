@@ -57,7 +57,8 @@ t.test("what the task of no row scores is refused before any of it is trained", 
       t.fails(load, task .. why .. scores)
     end
   end
-  local series = "lh.tasks.forecasting { lh.data.series { 'generate:seasonal' }, seq_len = 8, label_len = 4, pred_len = 4 }"
+  local series = "lh.tasks.forecasting { lh.data.series { 'generate:seasonal' }, seq_len = 8, label_len = 4, "
+    .. "pred_len = 4 }"
   t.equal(#two("table { columns = { 'mse', 'accuracy' } }", series).tables, 1) -- one row each
 end)
 
@@ -89,7 +90,8 @@ t.test("a label on several data sets is told by its data set", function()
   t.equal(begun_with "add('c', 'lists', { bench, 'a', dataset = 'code' })", "code")
   t.equal(begun_with "add('c', 'books', { bench, 'a', dataset = 'code' })", "code")
   t.fails(function() load "add('c', 'lists', 'a')" end,
-    "field 'from': row 'a' is on several data sets: books, code; say which, as in { bench, \"a\", dataset = \"books\" }")
+    "field 'from': row 'a' is on several data sets: books, code; say which, as in "
+      .. "{ bench, \"a\", dataset = \"books\" }")
   t.fails(function() load "add('c', 'lists', { bench, 'a', dataset = 5 })" end, "row 'a' is not on data set '5'")
   t.fails(function() load "add('c', 'lists', { bench, 'a', datset = 'code' })" end, "did you mean 'dataset'?")
 end)
@@ -116,9 +118,12 @@ t.test("a row that is called by a point is trained on the task and at the rate t
   local rates = "'rate', 1e-3, 3e-3"
   t.equal(rows(rates, "train = train:with { rate = point.rate }"), 2)
   t.fails(function() rows(rates, "train = train:with { rate = 0.01 }") end,
-    ":7: row \"0.001\": factor 'rate' is 0.001, but that of its train is 0.01: give it the point's, or call the axis otherwise")
-  t.fails(function() rows("'optimizer', 'adam'", "") end, "factor 'optimizer' is adam, but that of its train is adafactor")
-  t.fails(function() rows("'segment', 64, 128", "") end, "row \"128\": factor 'segment' is 128, but that of its task is 64")
+    ":7: row \"0.001\": factor 'rate' is 0.001, but that of its train is 0.01: give it the point's, or call the axis "
+      .. "otherwise")
+  t.fails(function() rows("'optimizer', 'adam'", "") end,
+    "factor 'optimizer' is adam, but that of its train is adafactor")
+  t.fails(function() rows("'segment', 64, 128", "") end,
+    "row \"128\": factor 'segment' is 128, but that of its task is 64")
   t.equal(rows("'segment', 64", ""), 1)
   t.equal(rows("'parameter_scale', true", ""), 1)
   t.fails(function() rows("'parameter_scale', false", "") end, "is false, but that of its train is true")

@@ -199,8 +199,8 @@ end
 function Experiment:row(row)
   checks.row(row)
   local label, factors, is_called_by_point = label_of(row)
-  local said = { label = label, factors = factors, is_called_by_point = is_called_by_point, dataset = row.dataset, model = row.model, task = row.task,
-    train = row.train, tune = row.tune }
+  local said = { label = label, factors = factors, is_called_by_point = is_called_by_point, dataset = row.dataset,
+    model = row.model, task = row.task, train = row.train, tune = row.tune }
   overrides.apply(said)
   checks.training(said)
   local dataset = row.dataset or said.task:option("name") or ""
