@@ -22,7 +22,8 @@ margin:2rem auto;padding:0 1rem;overflow-wrap:break-word}
 a{color:var(--link)}h1{font-size:1.7rem;line-height:1.25}
 h2{font-size:1.3rem;margin-top:2.5rem;border-bottom:1px solid var(--line)}
 .scroll{overflow-x:auto;margin:1rem 0}table{border-collapse:collapse;font-size:.9rem}
-caption{text-align:left;color:var(--quiet);padding:.25rem 0;max-width:70rem}
+caption{text-align:left;color:var(--quiet);padding:.25rem 0}
+caption span{position:sticky;left:0;display:inline-block;max-width:min(70rem,100vw - 3rem)}
 th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap;font-weight:400}
 thead th{font-weight:600}th:first-child,td:first-child,.text td,.text th{text-align:left}
 tbody th,thead tr>:first-child{position:sticky;left:0;z-index:1;background:var(--paper)}
@@ -163,7 +164,8 @@ function page.table(made)
     ('<div class="scroll" role="region" tabindex="0" aria-label="%s">'):format(escape(made.label
       or made.caption)),
     ('<table class="%s">'):format(made.class and "data " .. made.class or "data"),
-    ("<caption>%s</caption><thead>"):format(escape(made.caption)),
+    -- in view, and as wide as it, however far a wide table is scrolled
+    ("<caption><span>%s</span></caption><thead>"):format(escape(made.caption)),
   }
   for _, cells in ipairs(made.head) do lines[#lines + 1] = head_of(cells) end
   lines[#lines + 1] = "</thead><tbody>"

@@ -191,7 +191,7 @@ t.test("a wide table over several data sets has a part for each", function()
   t.contains(text, "| b | 9.000 | 9.000 | 9.000 |\n\n## of the model")
   made.columns[8].dataset = ""
   t.contains(markup.markdown(made), "## without a name\n")
-  t.contains(markup.html(made), "<caption>two: measured here</caption>")
+  t.contains(markup.html(made), "<caption><span>two: measured here</span></caption>")
   made.columns[8] = nil
   t.contains(markup.markdown(made), "| row | one, MSE | two, MSE |")
   for name, shown in pairs { terminal = terminal.format(made), html = markup.html(made), latex = markup.latex(made) } do
