@@ -129,11 +129,26 @@ local function alone_text(made)
   return #texts > 0 and (" Some rows take part %s."):format(table.concat(texts, "; ")) or ""
 end
 
+-- "the greatest accuracy; the least bits/byte, MSE": which end of its columns is the best.
+local function best_ends(made)
+  local ends = { max = lists.set(), min = lists.set() }
+  for _, column in ipairs(made.columns) do
+    local set = ends[metrics.better(column.metric)]
+    if set then set:add(metrics.title(column.metric)) end
+  end
+  local texts = {}
+  for _, pair in ipairs { { "max", "greatest" }, { "min", "least" } } do
+    local titles = ends[pair[1]].list
+    if #titles > 0 then texts[#texts + 1] = ("the %s %s"):format(pair[2], table.concat(titles, ", ")) end
+  end
+  return table.concat(texts, "; ")
+end
+
 --- Sentences for the reader of the page on what stands in the cells: means, marks, why one is empty, what is amiss.
 function comparison_markup.legend(made)
   local least, most = seeds_of(made)
-  local list = { ("A number is the mean%s; bold is the best mean of a column."):format(
-    most > 1 and " ± the standard deviation over seeds" or "") }
+  local list = { ("A number is the mean%s; bold is the best mean of a column: %s."):format(
+    most > 1 and " ± the standard deviation over seeds" or "", best_ends(made)) }
   if most >= statistics.fewest_seeds then list[#list + 1] = best.explained end
   if least < statistics.fewest_seeds then list[#list + 1] = statistics.too_few end
   if any(made, "absent") then

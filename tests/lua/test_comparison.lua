@@ -247,6 +247,7 @@ t.test("the page says why a cell is empty, and sorts it last", function()
   t.contains(text, '<td class="group">diverged</td>')
   local legend = table.concat(comparison_markup.legend(made), "\n")
   t.contains(legend, "Some rows take part in language alone: E; in copying alone: F.")
+  t.contains(legend, "bold is the best mean of a column: the greatest accuracy; the least bits/byte.")
 end)
 
 t.test("the page explains a tie without the name of a test first", function()
