@@ -1,5 +1,6 @@
 # A recurrence plot: a dot where two positions hold the same symbol. Needs $points (blocks of x, y).
 set lmargin at screen 0.2
+set label 1 y_title at graph -0.1, graph 0.5 center rotate by 90
 set rmargin at screen 0.8
 set size ratio -1
 unset key

@@ -440,5 +440,8 @@ fails 2 "a device that is not there says so" "no device 'tpu'" "$LONGHAUL_BIN" t
 
 if command -v gnuplot >/dev/null; then
     succeeds "how far back a file repeats itself, drawn" "lags.svg" "$longhaul" dilation README.md --lags 20 --first 2000 --out "$scratch/dilation"
+    succeeds "what its axis is" ">share of bytes that are as the one a lag before<" cat "$scratch/dilation-lags.svg"
+    succeeds "and how much of it a recurrence plot shows" "README.md: where the first 240 bytes are alike" \
+        cat "$scratch/dilation-recurrence.svg"
 fi
 finish

@@ -32,13 +32,20 @@ local function bytes_of(path, first)
   return symbols
 end
 
+-- What the two measures are on an axis, and what lags are counted in.
+local said = {
+  autocorrelation = { "autocorrelation", "lag, rows" },
+  recurrence = { "share of bytes that are as the one a lag before", "lag, bytes" },
+}
+
 local function lag_chart(path, what, values, bound)
   local curve, chance = {}, {}
   for lag, value in ipairs(values) do
     curve[lag], chance[lag] = { lag, value, n = 2 }, { lag, bound, n = 2 }
   end
-  local made = parts.new("lines", ("%s: %s"):format(path, what), "lag", what)
-  parts.add_curves(made, { curve, chance }, { what, "no chance above" }, {})
+  local y, x = table.unpack(said[what])
+  local made = parts.new("lines", ("%s: %s by lag"):format(path, what), x, y)
+  parts.add_curves(made, { curve, chance }, { what, "above: no chance" }, {})
   return made
 end
 
@@ -48,9 +55,10 @@ local plotted = 240
 local function draw(path, base, what, values, bound, symbols)
   local paths = gnuplot.chart(base .. "-lags", lag_chart(path, what, values, bound))
   if symbols then
-    local points = measure.points { table.unpack(symbols, 1, math.min(plotted, #symbols)) }
-    local plot = gnuplot.new("recurrence_plot", ("%s: recurrence plot"):format(path), "position",
-      "position")
+    local count = math.min(plotted, #symbols)
+    local plot = gnuplot.new("recurrence_plot", ("%s: where the first %d bytes are alike"):format(path, count),
+      "byte", "byte")
+    local points = measure.points { table.unpack(symbols, 1, count) }
     plot.blocks = { { "points", { points } } }
     local drawn = gnuplot.chart(base .. "-recurrence", plot)
     table.move(drawn, 1, #drawn, #paths + 1, paths)
