@@ -57,6 +57,17 @@ static lh_status set_list(lua_State *lua, int index, const char *name, lh_option
     return lh_options_set_value(options, name, LH_OPTION_LIST, (lh_value){.list = list});
 }
 
+/* An array, which options of lists alone take. */
+static lh_status set_array(lua_State *lua, int index, const char *name, lh_options *options) {
+    const int at = lh_options_find(options, name);
+    if (at < 0) return lh_options_set_value(options, name, LH_OPTION_LIST, (lh_value){0});
+    if (lh_options_row(options, at)->type == LH_OPTION_LIST)
+        return set_list(lua, index, name, options);
+    return lh_fail(LH_EOPTION,
+                   "%s: option '%s' takes one value, not a list; lh.grid and lh.tune try several",
+                   lh_options_owner(options), name);
+}
+
 static lh_status set_text(lua_State *lua, int index, const char *name, lh_options *options) {
     size_t bytes = 0;
     const char *text = lua_tolstring(lua, index, &bytes);
@@ -79,7 +90,7 @@ static lh_status set_option(lua_State *lua, int index, const char *name, lh_opti
         value.flag = lua_toboolean(lua, index);
         return lh_options_set_value(options, name, LH_OPTION_FLAG, value);
     case LUA_TTABLE:
-        return set_list(lua, index, name, options);
+        return set_array(lua, index, name, options);
     case LUA_TSTRING:
         return set_text(lua, index, name, options);
     default:

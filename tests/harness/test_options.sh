@@ -76,7 +76,7 @@ LUA
 succeeds "in Lua a list is an array or that text" $'true\t1,4\t2\t4' "$longhaul" lua "$scratch/lists.lua"
 succeeds "a wrong element is named" "option 'recurrent_layers' must be a list of integers such as 1,0,2, got 'x' at place 2" "$longhaul" lua "$scratch/lists.lua"
 succeeds "so is a wrong text" "such as 1,0,2, got '1+4'" "$longhaul" lua "$scratch/lists.lua"
-succeeds "a list is no integer" "option 'layers' must be an integer, got '1,2'" "$longhaul" lua "$scratch/lists.lua"
+succeeds "a list is no integer" "option 'layers' takes one value, not a list" "$longhaul" lua "$scratch/lists.lua"
 succeeds "a function is no value" "option 'layers' cannot be a function" "$longhaul" lua "$scratch/lists.lua"
 succeeds "values keep their types" $'9007199254\t0.1\ttrue' "$longhaul" lua "$scratch/lists.lua"
 

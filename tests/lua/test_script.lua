@@ -311,6 +311,11 @@ local mistakes = {
   { "model.with { window = 4 }", "with is called with a colon, spec:with, not with a dot" },
   { "bench.table { columns = { 'mse' } }", "table is called with a colon, experiment:table, not with a dot" },
   { "bench.seeds(3)", "seeds is called with a colon" },
+  { "lh.train { rate = { 0.1, 0.2 } }", "train: option 'rate' takes one value, not a list; lh.grid and lh.tune try" },
+  { "lh.models.slide { window = { 8, 16 } }", "slide: option 'window' takes one value, not a list" },
+  { "lh.models.slide { windw = { 0.5 } }", "unknown option 'windw' (did you mean 'window'?)" },
+  { "bench:table { 'mse' }", "table: value 1 has no name; fields are columns" },
+  { "lh.include 'nowhere.lua'", "include: there is no file" },
   { "bench:row { 'a', model = model, task = task, train = { steps = 3 } }",
     "row: field 'train' must be what lh.train { ... } gives" },
   -- what fails in a line of ours

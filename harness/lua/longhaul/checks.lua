@@ -27,6 +27,9 @@ function checks.fields(owner, given, known, first)
   end
   for key, value in pairs(given) do
     if not (key == 1 and first) then
+      if math.type(key) == "integer" then
+        spec.fail(("%s: value %d has no name; fields are %s"):format(owner, key, table.concat(names, ", ")))
+      end
       if not types[key] then checks.refuse(owner, "field", key, names) end
       if not types[key]:find(type(value), 1, true) then
         spec.fail(("%s: field '%s' must be a %s, got a %s"):format(owner, key, types[key],

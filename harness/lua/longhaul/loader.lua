@@ -66,6 +66,7 @@ function loader.include(name)
     spec.fail(("include: %s includes itself"):format(path))
   end
   if included[path] == nil then
+    if not core.exists(path) then spec.fail(("include: there is no file %s"):format(path)) end
     local _ <close> = step_into(path)
     included[path] = run_file(path)
   end
