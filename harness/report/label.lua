@@ -27,7 +27,7 @@ end
 -- is held.
 local function candidates()
   local list = {}
-  for ring = 0, 5 do
+  for ring = 0, 9 do
     local x, y = gap + 8 * ring, height * (ring + 0.9)
     list[#list + 1] = { gap + 14 * ring, 0, -1 }
     list[#list + 1] = { -gap - 14 * ring, 0, 1 }

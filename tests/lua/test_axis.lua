@@ -101,6 +101,16 @@ local function placed_box(place, text)
   return { left, low, left + label.width(text), low + 15 }
 end
 
+t.test("labels of a crowd stand around it, none over another", function()
+  local crowd, boxes, shared = {}, {}, 0
+  for i = 1, 27 do crowd[i] = { 600 + i * 37 % 80, 60 + i * 23 % 20, "architecture " .. i } end
+  for i, place in ipairs(label.place(crowd, 835, 450)) do boxes[i] = placed_box(place, crowd[i][3]) end
+  for i = 2, #boxes do
+    for j = 1, i - 1 do shared = shared + label.overlap(boxes[i], boxes[j]) end
+  end
+  t.check(shared < 200, ("%.0f square pixels"):format(shared))
+end)
+
 t.test("no thin bar runs through a label that has a free place a little farther away", function()
   local bar = { 311, 303, 315, 309 } -- through a corner of the place at the right, the only one that is free
   local blocks = { bar, { 200, 308, 400, 345 }, { 200, 255, 400, 292 }, { 200, 293, 290, 307 } }
