@@ -28,12 +28,13 @@ function class.new(name, methods, events)
     return setmetatable(fields, common)
   end
   function made.is(value) return getmetatable(value) == name end
-  --- Its methods refuse what a dot hands them, `bench.row { ... }`: the table stands where the object should.
+  --- Its methods refuse what a dot hands them, `bench.row { ... }`: a value that has no such method stands where the
+  --- object should, or what stands for one by its metatable.
   function made.guard()
     local kind = name:match "[^.]*$"
     for key, method in pairs(methods) do
       methods[key] = function(self, ...)
-        if not made.is(self) then
+        if type(self) ~= "table" or self[key] ~= methods[key] then
           script_line.fail(("%s is called with a colon, %s:%s, not with a dot"):format(key, kind, key))
         end
         return method(self, ...)

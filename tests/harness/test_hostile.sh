@@ -139,7 +139,7 @@ fails 1 "seeds of a row are bounded" "script.lua:5: row: field 'seeds' must be a
 long='setmetatable({ 1 }, { __len = function() return 1 << 40 end })'
 script 'error(lh.models.brt({ recurrent_layers = '"$long"' }).text)'
 fails 1 "a list is as long as it is, whatever it says" "recurrent_layers=1 " on list
-script 'local list = {} for i = 1, 70000 do list[i] = 1 end return lh.models.lstm { hidden = list }'
+script 'local list = {} for i = 1, 70000 do list[i] = 1 end return lh.models.brt { recurrent_layers = list }'
 fails 1 "and no longer than one is" "at most 65536 integers, got 70000" on list
 # Numbers that only bounds and divisions keep from wrapping: none may end a process.
 script 'return lh.models.transformer_xl { rsa_kinds = { math.maxinteger, 1, 0, 0, 0, 0 } }'
