@@ -116,7 +116,7 @@ typedef struct lh_task_place {
     int64_t cursor[LH_CURSOR_WORDS];
 } lh_task_place;
 
-/* Notes it. */
+/* Notes where it stands. */
 void lh_task_mark(const lh_task *task, lh_task_place *out);
 /* Goes back, whether what was done meanwhile failed or not; returns its status, or that of going
  * back. */
