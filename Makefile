@@ -32,6 +32,7 @@ KERNEL   ?=#                     conformance: one kernel; default: all
 CORPUS   ?= enwik8#              data-fetch
 FUZZ_SECONDS ?= 20#              of the processor, for each reader
 SOAK_SECONDS ?= 600
+SAMPLE   ?= 4#                   test: of the longest kernels on the simulator one case in so many; 1: all, as test-long
 # -------------------------------------------------------------------------------------------------
 
 .DEFAULT_GOAL := all
@@ -350,11 +351,13 @@ gradients.list: $(call programs_of,$(gradient_sources)) $(conformance)
 	    $(if $(conformance),'$(conformance) --mode grad'))
 # Of the programs of the other list those that ask every device there is.
 of_every_device := $(addprefix $(D)/tests/harness/ops/test_,loss shared)
-# The CUDA sources on the simulator (CUDA=sim), kernel by kernel.
+# The CUDA sources on the simulator (CUDA=sim), kernel by kernel; of those with the longest cases one in SAMPLE.
 kernels = $(or $(shell $(conformance) --list),$(error $(conformance) lists no kernel))
+slow_kernels := attention_forward attention_backward lsh_attention_backward
+sample_of = $(if $(filter $(1),$(slow_kernels)),--sample $(SAMPLE))
 sim.list: $(conformance) $(simulator_tests) $(of_every_device) $(program)
 	$(call write_list,$(simulator_tests) $(of_every_device) \
-	    $(kernels:%='$(conformance) --backend cudasim --mode test --kernel %') \
+	    $(foreach kernel,$(kernels),'$(conformance) --backend cudasim --mode test --kernel $(kernel) $(call sample_of,$(kernel))') \
 	    'LONGHAUL_BIN=$(program) tests/cudasim/sim_train.sh' 'LONGHAUL_BIN=$(program) tests/cudasim/shared.sh')
 # Of test-races (CUDA=sim SANITIZE=thread) what fits test-long: mistakes that were put in, and attention on tensor
 # cores, whose copies come while others work; its backward pass alone takes longer than all of it.
@@ -377,10 +380,11 @@ test: ## The whole suite: gradient checks in double and the CUDA sources on the 
 	$(call again,WERROR=1 CUDA=sim sim.list)
 	$(call again,WERROR=1 LISTS="tests gradients sim" run-tests)
 
-test-long: ## The tests that take minutes too; of the CUDA sources on the simulator races alone
+test-long: ## The tests that take minutes too: all cases on the simulator, and races there
 	$(call again,$(in_double) gradients.list)
+	$(call again,WERROR=1 CUDA=sim SAMPLE=1 sim.list)
 	$(call again,CUDA=sim SANITIZE=thread races.list)
-	$(call again,WERROR=1 LISTS="tests gradients long races" run-tests)
+	$(call again,WERROR=1 LISTS="tests gradients sim long races" run-tests)
 
 test-double: ## Gradient checks of kernels, ops and models, in double
 	$(call again,$(in_double) gradients.list)
@@ -398,7 +402,7 @@ run-faults: $(program)
 mutants: ## Seed small mistakes and see that tests notice; ONLY=pattern, JOBS=2, FRESH=1
 	$(call again,WERROR=1 tests.list)
 	$(call again,$(in_double) gradients.list)
-	$(call again,WERROR=1 CUDA=sim sim.list)
+	$(call again,WERROR=1 CUDA=sim SAMPLE=1 sim.list)
 	$(Q)tests/mutants/run.sh $(O)/mutants
 
 test-threads: ## Every kernel and some training under the thread sanitizer; needs clang and libomp-dev

@@ -1,11 +1,13 @@
 /* Checks every kernel of every backend of this build against plain loops.
  *
- *   conformance [--kernel NAME] [--backend NAME] [--mode MODE] [--seed N] [--case N] [--list]
+ *   conformance [--kernel NAME] [--backend NAME] [--mode MODE] [--seed N] [--case N] [--sample N]
+ *               [--list]
  *
  * Modes: test (the results), self-test (spoilt results must be seen), grad (backward kernels
  * against differences; needs the double build), coverage (what is there), bench (times; refuses a
  * kernel whose test is red). Without a mode: coverage, test, self-test, and grad where it can run.
- * Without a backend: the instruction set that LH_CPU_ISA names, else all.
+ * Without a backend: the instruction set that LH_CPU_ISA names, else all. A sample of N is about
+ * one case of N, others with another seed.
  * The last line is "N passed, N failed"; the exit code is 1 when something failed. */
 #include "tests/kernels/conformance.h"
 
@@ -14,7 +16,7 @@
 typedef struct options {
     const char *kernel, *backend, *mode, *program;
     uint64_t seed;
-    int only_case;
+    int only_case, sample;
     bool list, backend_required;
 } options;
 
@@ -57,6 +59,7 @@ static suite suite_of(const options *o, suite_mode mode, lh_device *device,
     return (suite){.mode = mode,
                    .seed = o->seed,
                    .only_case = o->only_case,
+                   .sample = o->sample,
                    .program = o->program,
                    .device = device,
                    .table = table};
@@ -252,22 +255,21 @@ static bool number_of(const char *text, int64_t *out) {
 }
 
 static bool parse(int count, char **arguments, options *o) {
-    static const struct option known[] = {{"kernel", required_argument, NULL, 'k'},
-                                          {"backend", required_argument, NULL, 'b'},
-                                          {"mode", required_argument, NULL, 'm'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"case", required_argument, NULL, 'c'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"kernel", required_argument, NULL, 'k'}, {"backend", required_argument, NULL, 'b'},
+        {"mode", required_argument, NULL, 'm'},   {"seed", required_argument, NULL, 's'},
+        {"case", required_argument, NULL, 'c'},   {"sample", required_argument, NULL, 'n'},
+        {"list", no_argument, NULL, 'l'},         {NULL, 0, NULL, 0}};
     int64_t number = 0;
     for (int letter; (letter = getopt_long(count, arguments, "", known, NULL)) != -1;) {
-        if (letter == '?' || (strchr("sc", letter) != NULL && !number_of(optarg, &number)))
+        if (letter == '?' || (strchr("scn", letter) != NULL && !number_of(optarg, &number)))
             return false;
         if (letter == 'k') o->kernel = optarg;
         if (letter == 'b') o->backend = optarg;
         if (letter == 'm') o->mode = optarg;
         if (letter == 's') o->seed = (uint64_t)number;
         if (letter == 'c') o->only_case = (int)number;
+        if (letter == 'n') o->sample = (int)number;
         if (letter == 'l') o->list = true;
     }
     o->backend_required = o->backend != NULL;
@@ -297,8 +299,8 @@ int main(int count, char **arguments) {
     options o = {.program = arguments[0], .seed = 1, .only_case = -1};
     if (!parse(count, arguments, &o)) {
         fprintf(stderr,
-                "usage: %s [--kernel NAME] [--backend NAME] [--seed N] [--case N] [--list]\n"
-                "       [--mode test|self-test|grad|bench|coverage]\n",
+                "usage: %s [--kernel NAME] [--backend NAME] [--seed N] [--case N] [--sample N]\n"
+                "       [--list] [--mode test|self-test|grad|bench|coverage]\n",
                 arguments[0]);
         return 2;
     }

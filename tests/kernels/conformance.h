@@ -117,6 +117,7 @@ struct suite {
     suite_mode mode;
     uint64_t seed;
     int only_case; /* -1: all */
+    int sample;    /* about one case of so many; 0: all */
     bool quiet;
     /* what is under test */
     const char *program;
