@@ -15,7 +15,7 @@ for script in "$scratch"/*.lua; do
     [ -f "$script" ] || continue
     found=$((found + 1))
     succeeds "${script##*/} runs" "table.csv" \
-        "$LONGHAUL_BIN" run "$script" --scale smoke --no-timing --results "$scratch/results$found"
+        "$LONGHAUL_BIN" run "$script" --scale smoke --no-timing --set train.steps=2 --set task.limit_eval_bytes=4096 --results "$scratch/results$found"
 done
 # The reference has every kind of tokens that `describe` lists, and that the message about a wrong one does.
 "$LONGHAUL_BIN" describe language_model | grep -o 'tokenizer: [^;]*' | sed 's/tokenizer: //; s/, /\n/g' >"$scratch/kinds"
