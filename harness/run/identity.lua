@@ -16,9 +16,12 @@ identity.version = 2
 -- do not stand at their default, since as they stand there a run is what it was without them.
 local function said(spec) return spec.options:said() end
 
--- Where a file of examples lies is no part of a run: what it holds is, by the digest of the data.
+-- Whether a task reads a file of examples. Where it lies is no part of a run: what it holds is, by the digest of the
+-- data.
+local function reads_examples(task) return task.name:find "^scripted_" ~= nil end
+
 local function task_text(task)
-  if not task.name:find "^scripted_" then return said(task) end
+  if not reads_examples(task) then return said(task) end
   return core.options("task", task.name, task.text .. " file=''"):text()
 end
 
@@ -147,9 +150,6 @@ local function recorded(spec, run)
   return text ~= "" and good and options:text() or completed(text, spec)
 end
 
--- Where a file of examples lies is no part of a run.
-local function is_place(name, row) return name == "task.file" and row.task.name:find "^scripted_" end
-
 --- What a recorded run has otherwise than a row as the script has it: { { "train.rate", its value, the row's } ... };
 --- "model" or "task" alone where the class is another.
 function identity.changes(row, run)
@@ -164,7 +164,7 @@ function identity.changes(row, run)
     end
   end
   for _, option in ipairs(option_text.differences(old, now)) do
-    if not is_place(option[1], row) then list[#list + 1] = option end
+    if option[1] ~= "task.file" or not reads_examples(row.task) then list[#list + 1] = option end
   end
   return list
 end

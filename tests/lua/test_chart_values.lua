@@ -4,12 +4,14 @@ local t = dofile "tests/test.lua"
 local chart = require "longhaul.report.chart"
 local parts = require "longhaul.report.chart_parts"
 local core = require "longhaul.core"
+local drawn_chart = dofile "tests/lua/drawn.lua"
 local gnuplot = require "longhaul.report.gnuplot"
 local lh = require "longhaul"
 local results = require "longhaul.report.results"
 local runs = dofile "tests/lua/runs.lua"
 local store = require "longhaul.run.store"
 
+local block, setting = drawn_chart.block, drawn_chart.setting
 local folder = os.tmpname()
 os.remove(folder)
 core.make_folder(folder)
@@ -41,20 +43,6 @@ local function charts_of(experiment)
     by_name[made.name] = made
   end
   return by_name
-end
-
-local function block(made, name)
-  for _, pair in ipairs(made.blocks) do
-    if pair[1] == name then return pair[2] end
-  end
-  error("no block " .. name)
-end
-
-local function setting(made, name)
-  for _, pair in ipairs(made.settings) do
-    if pair[1] == name then return pair[2] end
-  end
-  error("no setting " .. name)
 end
 
 -- Rows of numbers (or texts) must be these, within 1e-9.

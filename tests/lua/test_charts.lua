@@ -4,6 +4,7 @@ local chart = require "longhaul.report.chart"
 local boxes = require "longhaul.report.charts.boxes"
 local columns = require "longhaul.report.charts.columns"
 local core = require "longhaul.core"
+local drawn_chart = dofile "tests/lua/drawn.lua"
 local gnuplot = require "longhaul.report.gnuplot"
 local label = require "longhaul.report.label"
 local lh = require "longhaul"
@@ -79,13 +80,6 @@ t.test("split columns stand in clusters of data sets by row, and a part may take
 end)
 
 -- ---- whole charts ----
-
-local function setting(made, name)
-  for _, pair in ipairs(made.settings) do
-    if pair[1] == name then return pair[2] end
-  end
-  error("no setting " .. name)
-end
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -400,7 +394,7 @@ t.test("the name of the Pareto front hides no spread that its end passes", funct
   end
   passed:plot { "pareto", x = "flops_per_token", y = "mse" }
   local made = chart.values(passed, settings, results.of(passed, settings))[1]
-  local name, spread = setting(made, "front_name_x"), made.axes.x.part(100)
+  local name, spread = drawn_chart.setting(made, "front_name_x"), made.axes.x.part(100)
   t.check(made.axes.x.part(name) * 835 + label.width "Pareto front" < spread * 835, "its end is left of the spread")
 end)
 
