@@ -1,6 +1,7 @@
 -- What stands beside every shown number: the data that were read, scale, seeds, machine and source.
 -- `runs` are the rows of runs.csv behind a table or a chart.
 local csv = require "longhaul.run.csv"
+local recorded = require "longhaul.run.provenance"
 local stand_in = require "longhaul.run.stand_in"
 local summary = require "longhaul.report.summary"
 
@@ -14,14 +15,23 @@ local function ranks_of(record)
   return ranks ~= "" and ranks or "1"
 end
 
--- A run whose configuration was timed on another machine than trained it, or with another number of
--- threads or ranks, and on which: "AMD EPYC, 2 threads", or the threads alone.
+-- What is to be said of the place where a run was timed, if it was trained elsewhere: the machine, of
+-- the same name its instruction set; nil where both are of one, or old rows do not say.
+local function timed_elsewhere(run, time)
+  local machine, kernels = time.machine or "", time.kernels or ""
+  if machine ~= "" and machine ~= run.machine then return machine end
+  local is_known = kernels ~= "" and (run.kernels or "") ~= ""
+  return is_known and not recorded.are_of_one_machine(run, time) and kernels or nil
+end
+
+-- A run whose configuration was timed on another machine than trained it, with other kernels, or with
+-- another number of threads or ranks, and on which: "AMD EPYC, 2 threads", or the threads alone.
 local function with_timed(run, time)
-  local threads, machine, ranks = tostring(time.threads or ""), time.machine or "", ranks_of(time)
-  local elsewhere = machine ~= "" and machine ~= run.machine
+  local threads, ranks = tostring(time.threads or ""), ranks_of(time)
+  local elsewhere = timed_elsewhere(run, time)
   local is_shared = ranks ~= ranks_of(run)
   if not elsewhere and not is_shared and threads == tostring(run.threads) then return run end
-  local on = { elsewhere and machine or nil }
+  local on = { elsewhere }
   if threads ~= "" then on[#on + 1] = count_of(threads, "thread") end
   if is_shared or ranks ~= "1" then on[#on + 1] = count_of(ranks, "rank") end
   return setmetatable({ timed_on = table.concat(on, ", ") }, { __index = run })

@@ -49,14 +49,15 @@ end
 -- Of finished runs on this machine: by threads, model and task the seconds of a token in training,
 -- bytes.
 local function trained_here(settings)
-  local known, machine = {}, provenance.machine_name(settings.machine, settings.device)
+  local known, here = {}, provenance.here(settings.machine, settings.device)
   for _, results in ipairs(settings.stores) do
     for _, run in ipairs(results:rows()) do
       -- before it had a column of its own, the rate stood where that of a round stands
       local rate = tonumber(run.training_tokens_per_second) or tonumber(run.tokens_per_second)
       -- what was brought over from an older store does not say its threads
       local threads = tonumber(run.threads)
-      if run.status == "done" and rate and threads and run.machine == machine and run.device == settings.device then
+      local is_here = provenance.are_of_one_machine(run, here) and run.device == settings.device
+      if run.status == "done" and rate and threads and is_here then
         local key = key_of(threads, run.class, run.model_options, run.task, run.task_options, run.precision)
         known[key] = { token_s = 1 / rate, peak_memory_bytes = tonumber(run.peak_memory_bytes) }
       end

@@ -1,6 +1,6 @@
 -- What a step, a pass and a session of a row cost on this machine, measured before it is run: a few
 -- steps in memory that nobody keeps. Measured once: rates.csv of the cache folder has them by
--- machine, threads, build and what is computed. What was measured while others used the machine is
+-- machine, kernels, threads, build and what is computed. What was measured while others used the machine is
 -- measured again once they do not.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
@@ -15,7 +15,7 @@ local probes = {}
 local Probes = {}
 Probes.__index = Probes
 
-local key_columns = { "machine", "threads", "device", "code_version", "signature" }
+local key_columns = { "machine", "kernels", "threads", "device", "code_version", "signature" }
 local number_columns = { "open_s", "step_s", "pass_s", "tokens", "flops", "parameters",
   "peak_memory_bytes", "load" }
 local columns = table.move(number_columns, 1, #number_columns, #key_columns + 1,
@@ -37,7 +37,7 @@ local function file_of()
 end
 
 local function is_of(self, record)
-  return record.machine == self.machine and record.device == self.device
+  return provenance.are_of_one_machine(record, self) and record.device == self.device
     and record.code_version == self.code_version
 end
 
@@ -72,8 +72,9 @@ end
 --- device, open (makes a session for a run; nil: nothing is measured).
 function probes.open(settings)
   local machine = settings.machine
+  local here = provenance.here(machine, settings.device)
   local self = setmetatable({
-    machine = provenance.machine_name(machine, settings.device), all_threads = machine.threads,
+    machine = here.machine, kernels = here.kernels, all_threads = machine.threads,
     device = settings.device, code_version = machine.version, open = settings.open, known = {},
     fresh = {}, spent = 0, by_group = {},
   }, Probes)

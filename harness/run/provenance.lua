@@ -21,17 +21,25 @@ function provenance.machine_name(machine, device)
   return machine.cpu .. " with " .. gpus[device]
 end
 
+--- What records of this machine and a device say of it: machine, kernels.
+function provenance.here(machine, device)
+  return { machine = provenance.machine_name(machine, device), kernels = machine.kernels }
+end
+
+--- Whether two records are of one machine with the same kernels: processors of one name may have
+--- other instructions, and steps that take another time.
+function provenance.are_of_one_machine(a, b)
+  return a.machine == b.machine and a.kernels == b.kernels
+end
+
 --- Puts what a record does not say of these columns into it; gives it back.
 function provenance.fill(record, machine)
   machine = machine or core.machine()
-  local here = {
-    code_version = machine.version, dirty = machine.dirty,
-    compiler = machine.compiler .. " " .. machine.compiler_flags, kernels = machine.kernels,
-    blas = machine.blas,
-    machine = provenance.machine_name(machine, record.device), cores = machine.cores,
-    threads = machine.threads, load = core.load_average(),
-    date = os.date "!%Y-%m-%dT%H:%M:%SZ",
-  }
+  local here = provenance.here(machine, record.device)
+  here.code_version, here.dirty = machine.version, machine.dirty
+  here.compiler = machine.compiler .. " " .. machine.compiler_flags
+  here.blas, here.cores, here.threads = machine.blas, machine.cores, machine.threads
+  here.load, here.date = core.load_average(), os.date "!%Y-%m-%dT%H:%M:%SZ"
   for _, name in ipairs(provenance.columns) do
     if record[name] == nil then record[name] = here[name] end
   end

@@ -160,8 +160,7 @@ local function measured_before(left, sweep)
   local seconds, bytes = {}, {}
   for _, run in ipairs(ranks.first and left or {}) do
     local id = run.identity.configuration
-    local name = provenance.machine_name(sweep.machine, run.device)
-    local record = sweep.results:last_done(id, name)
+    local record = sweep.results:last_done(id, provenance.here(sweep.machine, run.device))
     if record then
       seconds[id], bytes[id] = tonumber(record.wall_time_s),
         jobs.need_of(tonumber(record.peak_memory_bytes))

@@ -13,8 +13,9 @@ local step_match = { device = "cpu" }
 
 local needed = { "key", "machine", "threads", "class", "options", "task", "step_time_ms", "changes",
   "found_ms" }
--- the processors that others used meanwhile, where that made the machine busy
-local columns = table.move({ "busy_load" }, 1, 1, #needed + 1, { table.unpack(needed) })
+-- the CPU kernels' instruction set, which older files do not have; and the processors that others used
+-- meanwhile, where that made the machine busy
+local columns = table.move({ "kernels", "busy_load" }, 1, 2, #needed + 1, { table.unpack(needed) })
 
 -- Steps that are not counted, and steps whose median counts.
 local warmup, counted = 1, 5
@@ -44,15 +45,17 @@ local function name_of(machine)
 end
 
 -- Whether a record is of the machine that is called so, or, without a name, of this one with some device.
-local function is_of(record, name, cpu)
-  local with = cpu .. " with "
-  return record.machine == name or not name and record.machine:sub(1, #with) == with
+local function is_of(record, name, machine)
+  local with = machine.cpu .. " with "
+  local is_named = record.machine == name or not name and record.machine:sub(1, #with) == with
+  return is_named and record.kernels == machine.kernels
 end
 
 local function record_of(name, model, task, train, budget)
-  local record = { machine = name, threads = tostring(core.machine().threads), class = model.name,
+  local machine = core.machine()
+  local record = { machine = name, kernels = machine.kernels, threads = tostring(machine.threads), class = model.name,
     options = model.text, task = task.name .. " " .. task.text, step_time_ms = ("%.17g"):format(budget) }
-  record.key = core.hash(table.concat({ record.machine, record.threads, record.class, record.options,
+  record.key = core.hash(table.concat({ record.machine, record.kernels, record.threads, record.class, record.options,
     record.task, train.text, record.step_time_ms }, "\n"), 16)
   return record
 end
@@ -77,7 +80,7 @@ local function known_or_found(model, task, train, budget, search)
   local lock <close> = core.lock(path .. ".lock")
   local records = core.exists(path) and csv.read(path, needed) or {}
   for _, record in ipairs(records) do
-    local same = is_of(record, name, machine.cpu) and record_of(record.machine, model, task, train, budget)
+    local same = is_of(record, name, machine) and record_of(record.machine, model, task, train, budget)
     if same and same.key == record.key then return record.changes end
   end
   if not name then

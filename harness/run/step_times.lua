@@ -3,6 +3,7 @@
 -- machine.
 local csv = require "longhaul.run.csv"
 local metrics = require "longhaul.run.metrics"
+local provenance = require "longhaul.run.provenance"
 
 local step_times = {}
 
@@ -73,15 +74,10 @@ function StepTimes:beside(configuration, others)
   return found
 end
 
--- Processors of one name may have other instructions.
-local place = { "machine", "kernels", "threads", "ranks" }
-
 --- Whether two records are of one machine, with the same kernels, threads and ranks.
 function step_times.are_of_one_place(a, b)
-  for _, name in ipairs(place) do
-    if tostring(a[name]) ~= tostring(b[name]) then return false end
-  end
-  return true
+  return provenance.are_of_one_machine(a, b) and tostring(a.threads) == tostring(b.threads)
+    and tostring(a.ranks) == tostring(b.ranks)
 end
 
 --- Those of them that are of idle rounds, on the machine and with the kernels, threads and ranks of the

@@ -237,13 +237,13 @@ function Store:by_configuration()
   return runs.by_configuration
 end
 
---- The last finished run of a configuration, of those on the machine `name` where that is given;
---- nil where there is none.
-function Store:last_done(configuration, name)
+--- The last finished run of a configuration, of those on the machine `here` (of provenance.here())
+--- where that is given; nil where there is none.
+function Store:last_done(configuration, here)
   local rows = self:by_configuration()[configuration] or {}
   for i = #rows, 1, -1 do
     local row = rows[i]
-    if row.status == "done" and (not name or row.machine == name) then return row end
+    if row.status == "done" and (not here or provenance.are_of_one_machine(row, here)) then return row end
   end
   return nil
 end

@@ -84,8 +84,8 @@ end
 -- "missing": what is known of a group's rows here.
 local function state_of(list, group, known, settings)
   local state, bases, device = "timed", {}, group[1].device
-  local here = { machine = provenance.machine_name(settings.machine, device), kernels = settings.machine.kernels,
-    threads = settings.machine.threads, ranks = ranks.size }
+  local here = provenance.here(settings.machine, device)
+  here.threads, here.ranks = settings.machine.threads, ranks.size
   for _, run in ipairs(list) do
     local id = run.identity.configuration
     if group.is_base[id] then bases[#bases + 1] = id end

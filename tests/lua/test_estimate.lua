@@ -220,6 +220,18 @@ t.test("what was tried while others used the machine is tried again when it is i
   t.equal(opened, 2)
 end)
 
+t.test("what was tried with other kernels is tried again", function()
+  local row, own = row_of "k", machine.kernels
+  row.model = lh.models.slide { layers = 1, width = 40, heads = 2, window = 8 }
+  opened = 0
+  for _, kernels in ipairs { own, "cpu-other", own, "cpu-other" } do
+    machine.kernels = kernels
+    expected_of({ row }, { open = open })
+  end
+  machine.kernels = own
+  t.equal(opened, 2)
+end)
+
 t.test("a plan is divided as its runs will be", function()
   local narrow = row_of "n"
   local wide = row_of("w", { model = lh.models.slide { layers = 4, width = 1024, heads = 8 },
@@ -289,7 +301,7 @@ t.test("what was trained here wins, what was trained elsewhere says nothing", fu
     device = "cpu", status = "done", identity = 2, class = row.model.name, task = row.task.name,
     model_options = row.model.text, task_options = row.task.text, precision = "f32",
     tokens_per_second = 64, peak_memory_bytes = 12345, machine = machine.cpu,
-    threads = machine.threads,
+    kernels = machine.kernels, threads = machine.threads,
   }
   local results = store.open(folder, "trained")
   results:put(record)
@@ -308,6 +320,10 @@ t.test("what was trained here wins, what was trained elsewhere says nothing", fu
   results:put(record)
   t.equal(expected_of({ row }, { stores = { results } })[1].expected.by, "probe")
   record.machine, record.threads = "another", machine.threads
+  results:put(record)
+  t.equal(expected_of({ row }, { stores = { results } })[1].expected.by, "probe")
+  -- a processor of the same name with other instructions
+  record.machine, record.kernels = machine.cpu, "cpu-other"
   results:put(record)
   t.equal(expected_of({ row }, { stores = { results } })[1].expected.by, "probe")
 end)

@@ -122,8 +122,8 @@ end)
 t.test("machine and threads of step times stand there where others trained", function()
   local group = { configuration = "c", done = { { machine = "m", threads = "1", data = "d", code_version = "c",
     dirty = "no", date = "2026-01-01", seed = "1" } } }
-  local function line(threads, machine, busy, ranks)
-    local time = threads and { threads = threads, machine = machine, ranks = ranks } or nil
+  local function line(threads, machine, busy, ranks, kernels)
+    local time = threads and { threads = threads, machine = machine, ranks = ranks, kernels = kernels } or nil
     local times = { latest = function(_, configuration)
       if busy then return nil, "was timed on a busy machine only", time end
       return configuration == "c" and time or nil
@@ -140,8 +140,10 @@ t.test("machine and threads of step times stand there where others trained", fun
   t.check(not line("1", "m", nil, "1"):find("rank", 1, true))
   group.done[1].ranks = "2"
   t.contains(line("1", "m", nil, "1"), "m, 1 thread, 2 ranks (step times: 1 thread, 1 rank)")
-  group.done[1].ranks = nil
-  for _, same in ipairs { line("1"), line("1", "m"), line(false), line("2", "other", "hidden") } do
+  group.done[1].ranks, group.done[1].kernels = nil, "cpu-a"
+  t.contains(line("1", "m", nil, nil, "cpu-b"), "m, 1 thread (step times: cpu-b, 1 thread)")
+  for _, same in ipairs { line("1", "m", nil, nil, "cpu-a"), line("1"), line("1", "m"), line(false),
+    line("2", "other", "hidden") } do
     t.check(not same:find("step times", 1, true), same)
   end
 end)

@@ -187,9 +187,11 @@ t.test("what is left is told by a finished run on the same GPU", function()
   function training.run() return "done" end
   local planned = plan.of(bench, on_gpu)[1]
   plan.identify(planned.shared)
+  local kernels = core.machine().kernels
   local function finished_on(machine)
     results:put { run_id = "of another seed", configuration = planned.identity.configuration, identity = 1, row = "a",
-      dataset = "b", seed = 2, scale = "smoke", device = "cuda", status = "done", machine = machine, wall_time_s = 12 }
+      dataset = "b", seed = 2, scale = "smoke", device = "cuda", status = "done", machine = machine, kernels = kernels,
+      wall_time_s = 12 }
     known = nil
     t.equal(runner.run(bench, on_gpu), 0)
     return known
@@ -197,6 +199,8 @@ t.test("what is left is told by a finished run on the same GPU", function()
   local cpu = core.machine().cpu
   t.equal(finished_on(cpu .. " with a GPU"), 12)
   t.equal(finished_on(cpu), nil)
+  kernels = "cpu-other"
+  t.equal(finished_on(cpu .. " with a GPU"), nil)
   core.device_name, forecast.new, training.run = name, new, train
   results:forget "of another seed"
 end)

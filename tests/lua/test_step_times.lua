@@ -81,10 +81,12 @@ t.test("a time of an unknown load is none of an idle machine", function()
 end)
 
 t.test("idle rounds are those of the place of the latest, and of no other", function()
-  local function round(name, day, machine)
-    return { round = name, configuration = "a", date = "2026-01-0" .. day, machine = machine, busy = "no" }
+  local function round(name, day, machine, kernels)
+    return { round = name, configuration = "a", date = "2026-01-0" .. day, machine = machine,
+      kernels = kernels or "k", busy = "no" }
   end
-  local found = read_rounds { round("1", 1, "m"), round("2", 2, "other"), round("3", 3, "m") }:idle("a", {})
+  local found = read_rounds { round("1", 1, "m"), round("2", 2, "other"), round("3", 3, "m"),
+    round("0", 1, "m", "others") }:idle("a", {})
   t.equal(#found, 2)
   t.equal(found[1].round .. found[2].round, "31")
 end)

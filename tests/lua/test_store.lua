@@ -185,7 +185,7 @@ t.test("runs of a configuration, and the last that is done", function()
   local results = store.open(folder, "configurations")
   local function put(id, configuration, status, machine)
     results:put { run_id = id, identity = 2, seed = 1, configuration = configuration, status = status,
-      machine = machine }
+      machine = machine, kernels = "k" }
   end
   put("a", "c1", "done", "here")
   put("b", "c2", "failed", "here")
@@ -194,7 +194,8 @@ t.test("runs of a configuration, and the last that is done", function()
   put("d", "c1", "failed", "here")
   t.equal(#results:by_configuration().c1, 3) -- with what was appended
   t.equal(results:last_done("c1").run_id, "c")
-  t.equal(results:last_done("c1", "here").run_id, "a")
+  t.equal(results:last_done("c1", { machine = "here", kernels = "k" }).run_id, "a")
+  t.equal(results:last_done("c1", { machine = "here", kernels = "other" }), nil)
   t.equal(results:last_done "c2", nil)
   t.equal(results:last_done "c3", nil)
 end)

@@ -34,8 +34,6 @@ return {
     { "tonumber(record.step_time_ms) / tonumber(base.step_time_ms)",
       "tonumber(base.step_time_ms) / tonumber(record.step_time_ms)", "relative step time inverted" },
     { 'return record.busy == "no"', "return true", "rounds on a busy machine count" },
-    { 'local place = { "machine", "kernels",', 'local place = { "kernels",', "another machine's time stands for this one's" },
-    { 'local place = { "machine", "kernels",', 'local place = { "machine",', "that of other instructions does" },
     { 'return record.busy == "no"', 'return record.busy ~= "yes"', "rounds of an unknown load count" },
     { "if a.date ~= b.date then return a.date > b.date end", "if a.date ~= b.date then return a.date < b.date end", "the earliest round counts" },
     { "all = all and self.rounds[record.round][other] ~= nil", "all = all", "rounds without the baseline are compared" },
@@ -56,6 +54,11 @@ return {
     file = "harness/run/probes.lua", tests = "tests/lua/test_estimate.lua",
     { "if #busy == 0 or others.now() then return end", "if #busy == 0 then return end", "a busy machine tries every row again" },
     { 'probe.load = seen.busy == "yes" and seen.load or nil', "", "times of a busy machine stand for those of an idle one" },
+  },
+  {
+    file = "harness/run/provenance.lua", tests = "tests/lua/test_estimate.lua tests/lua/test_step_times.lua tests/lua/test_store.lua",
+    { "a.machine == b.machine and a.kernels", "a.kernels", "another machine's time stands for this one's" },
+    { "return a.machine == b.machine and a.kernels == b.kernels", "return a.machine == b.machine", "that of other instructions does" },
   },
   {
     file = "harness/run/others.lua", tests = "tests/lua/test_timing.lua tests/lua/test_shown_times.lua tests/lua/test_step_times.lua tests/lua/test_metrics.lua tests/lua/test_estimate.lua",
