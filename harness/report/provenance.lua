@@ -1,7 +1,6 @@
 -- What stands beside every shown number: the data that were read, scale, seeds, machine and source.
 -- `runs` are the rows of runs.csv behind a table or a chart.
 local csv = require "longhaul.run.csv"
-local recorded = require "longhaul.run.provenance"
 local stand_in = require "longhaul.run.stand_in"
 local summary = require "longhaul.report.summary"
 
@@ -15,23 +14,22 @@ local function ranks_of(record)
   return ranks ~= "" and ranks or "1"
 end
 
--- What is to be said of the place where a run was timed, if it was trained elsewhere: the machine, of
--- the same name its instruction set; nil where both are of one, or old rows do not say.
-local function timed_elsewhere(run, time)
-  local machine, kernels = time.machine or "", time.kernels or ""
-  if machine ~= "" and machine ~= run.machine then return machine end
-  local is_known = kernels ~= "" and (run.kernels or "") ~= ""
-  return is_known and not recorded.are_of_one_machine(run, time) and kernels or nil
+-- Whether two rows say the same of a column; old ones do not say anything.
+local function is_same(name, a, b)
+  local one, other = tostring(a[name] or ""), tostring(b[name] or "")
+  return one == "" or other == "" or one == other
 end
 
 -- A run whose configuration was timed on another machine than trained it, with other kernels, or with
--- another number of threads or ranks, and on which: "AMD EPYC, 2 threads", or the threads alone.
+-- another number of threads or ranks, and on which: "AMD EPYC, cpu-avx2, 2 threads", or, on the same
+-- machine, "cpu-avx2, 2 threads".
 local function with_timed(run, time)
-  local threads, ranks = tostring(time.threads or ""), ranks_of(time)
-  local elsewhere = timed_elsewhere(run, time)
+  local threads, kernels, ranks = tostring(time.threads or ""), time.kernels or "", ranks_of(time)
+  local is_near = is_same("machine", run, time)
   local is_shared = ranks ~= ranks_of(run)
-  if not elsewhere and not is_shared and threads == tostring(run.threads) then return run end
-  local on = { elsewhere }
+  if is_near and is_same("kernels", run, time) and not is_shared and is_same("threads", run, time) then return run end
+  local on = { not is_near and time.machine or nil }
+  if kernels ~= "" then on[#on + 1] = kernels end
   if threads ~= "" then on[#on + 1] = count_of(threads, "thread") end
   if is_shared or ranks ~= "1" then on[#on + 1] = count_of(ranks, "rank") end
   return setmetatable({ timed_on = table.concat(on, ", ") }, { __index = run })

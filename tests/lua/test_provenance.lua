@@ -142,6 +142,8 @@ t.test("machine and threads of step times stand there where others trained", fun
   t.contains(line("1", "m", nil, "1"), "m, 1 thread, 2 ranks (step times: 1 thread, 1 rank)")
   group.done[1].ranks, group.done[1].kernels = nil, "cpu-a"
   t.contains(line("1", "m", nil, nil, "cpu-b"), "m, 1 thread (step times: cpu-b, 1 thread)")
+  t.contains(line("2", "m", nil, nil, "cpu-a"), "m, 1 thread (step times: cpu-a, 2 threads)")
+  t.contains(line("1", "other", nil, nil, "cpu-a"), "m, 1 thread (step times: other, cpu-a, 1 thread)")
   for _, same in ipairs { line("1", "m", nil, nil, "cpu-a"), line("1"), line("1", "m"), line(false),
     line("2", "other", "hidden") } do
     t.check(not same:find("step times", 1, true), same)
