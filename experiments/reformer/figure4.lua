@@ -16,5 +16,6 @@ bench:table { columns = { "bits_per_byte", "relative_step_time" }, baseline = "F
 bench:plot { "loss", name = "heldout", y = "valid_bits",
   title = "Hash rounds, bits per dim on held-out data" }
 bench:plot { "lines", x = { "rounds", log = true }, x_title = "hash rounds", y = "bits_per_byte",
-  group = "attention", band = "seeds", title = "Hash rounds, bits per dim" }
+  group = "attention", group_names = { lsh = "LSH attention", shared = "full attention" }, level = "shared",
+  band = "seeds", title = "Hash rounds, bits per dim" }
 return bench

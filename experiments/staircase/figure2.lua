@@ -46,16 +46,18 @@ for i = 1, 2 do
   add(corpus.name, corpus.task, language.train, language.seeds, models)
 end
 
+local class_names = { cached_staircase = "Cached Staircase", staircase = "Staircase" }
 for _, dataset in ipairs(tracking.tasks) do
   bench:plot {
     "lines", x = { "steps", log = true }, x_title = "recurrent steps", y = "error_percent", group = "class",
-    band = "seeds",
+    group_names = class_names, band = "seeds",
     dataset = dataset.name, name = "steps-" .. dataset.name, published = "staircase_table1",
   }
 end
 for i, metric in ipairs { "bits_per_byte", "valid_perplexity" } do
   bench:plot {
-    "lines", x = { "steps", log = true }, x_title = "recurrent steps", y = metric, group = "class", band = "seeds",
+    "lines", x = { "steps", log = true }, x_title = "recurrent steps", y = metric, group = "class",
+    group_names = class_names, band = "seeds",
     dataset = language.corpora[i].name, name = "steps-" .. language.corpora[i].name,
     published = "staircase_table" .. i,
   }

@@ -6,6 +6,10 @@ local bench = lh.experiment("staircase-figure3", { runs = "staircase-table2" })
 setting.reddit_rows(bench)
 bench:plot {
   "pareto", x = "step_time_ms", y = "valid_perplexity", group = "class", frontier = true,
+  group_names = {
+    transformer_xl = "Transformer-XL", feedback = "Feedback", cached_staircase = "Cached Staircase",
+    staircase = "Staircase", universal = "Universal",
+  },
   published = "staircase_table2",
   title = "Perplexity against training time",
 }

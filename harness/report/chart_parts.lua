@@ -30,6 +30,10 @@ function parts.group_field(what)
     ("a factor, an option of the model, \"class\", \"dataset\" or \"row\": %s for each value"):format(what) }
 end
 
+--- What a plot says whose legend names groups.
+parts.group_names_field = { "group_names", "table",
+  "what the legend calls groups: { lsh = \"LSH attention\" }", default = "what `group` says of them" }
+
 -- ---- checking ----
 
 --- What is wrong with the field `y` of a plot, which names a metric; nil where nothing is.
@@ -80,7 +84,21 @@ function parts.check_names(plot, rows)
   for name in pairs(plot.where or {}) do
     if not names.has[name] then return refusal("where", name) end
   end
+  for name in pairs(plot.group_names or {}) do
+    local wrong = parts.check_group(plot, rows, "group_names", name)
+    if wrong then return wrong end
+  end
   return nil
+end
+
+--- What is wrong with a field that names a group of these rows; nil where nothing is.
+function parts.check_group(plot, rows, field, name)
+  local names = {}
+  for i, row in ipairs(rows) do
+    names[i] = parts.group(row, plot.group)
+    if names[i] == name then return nil end
+  end
+  return ("field '%s': no group '%s'%s"):format(field, name, core.did_you_mean(tostring(name), names))
 end
 
 -- ---- what the papers print ----
@@ -200,11 +218,11 @@ function parts.busy_mark(results, row, names)
   return ""
 end
 
---- What a legend says of groups: "window 64" where a number alone would not tell.
-function parts.told_groups(group, names)
-  local told = {}
+--- What the legend of a plot says of groups: "window 64" where a number alone would not tell.
+function parts.told_groups(plot, names)
+  local told, own = {}, plot.group_names or {}
   for i, name in ipairs(names) do
-    told[i] = tonumber(name) and group and ("%s %s"):format(group, name) or name
+    told[i] = own[name] or tonumber(name) and plot.group and ("%s %s"):format(plot.group, name) or name
   end
   return told
 end

@@ -79,7 +79,12 @@ bench:plot { "lines", x = "window", y = { "bits_per_byte", log = true }, group =
   name = "by-option" }
 bench:plot { "lines", x = "size", y = "bits_per_byte", group = "kind", relative_to = "b",
   name = "ratio" }
-bench:plot { "pareto", x = "flops_per_token", y = "bits_per_byte", group = "kind", name = "min" }
+bench:plot { "lines", x = "size", y = "bits_per_byte", group = "kind", level = "b", name = "level",
+  group_names = { b = "of one size" } }
+bench:plot { "lines", x = "size", y = "bits_per_byte", group = "kind", level = "b", name = "level-alone",
+  where = { kind = "b" } }
+bench:plot { "pareto", x = "flops_per_token", y = "bits_per_byte", group = "kind", name = "min",
+  group_names = { b = "second" } }
 bench:plot { "pareto", x = { "flops_per_token", log = true }, y = "accuracy", label = "size",
   frontier = false, name = "max" }
 bench:plot { "bars", y = "bits_per_byte", name = "bars" }
@@ -156,6 +161,15 @@ t.test("lines relative to a curve: its ratio point by point, the curve itself le
   t.equal(made.y_title, "bits/byte relative to b")
 end)
 
+t.test("lines with a level: one group from end to end of the others, at its first row's value", function()
+  local made = charts_of(bench)
+  local curves = block(made["level"], "data")
+  t.equal(#curves[1], 3)
+  same_rows(curves[2], { { 1, 1, 0, 1 + root }, { 4, 1, 0, 1 + root } })
+  t.equal(table.concat(setting(made["level"], "names"), "; "), "a; of one size")
+  same_rows(block(made["level-alone"], "data")[1], { { 4, 1, 0, 1 + root } })
+end)
+
 t.test("pareto: a point per row with both spreads and its group, the front of what none beats", function()
   local made = charts_of(bench)["min"]
   local points = block(made, "points")[1]
@@ -167,7 +181,7 @@ t.test("pareto: a point per row with both spreads and its group, the front of wh
   })
   local right = 80 + 0.09 * 70
   same_rows(block(made, "front")[1], { { 10, 4 }, { 20, 3 }, { 40, 2 }, { 80, 1 }, { right, 1 } })
-  t.equal(joined(setting(made, "names")), "a b")
+  t.equal(joined(setting(made, "names")), "a second")
   t.equal(setting(made, "groups"), 2)
   t.equal(setting(made, "frontier"), 1)
   t.contains(made.after[1], ("set xrange [%.10g:%.10g]\nset xtics (\"20\" 20, \"40\" 40"):format(
@@ -304,7 +318,7 @@ t.test("what gnuplot is given are these numbers", function()
   t.contains(text, ("$points << EOD\n40 2 40 40 %.10g %.10g 1\n10 4 10 10"):format(2 - root,
     2 + root))
   t.contains(text, "$front << EOD\n10 4\n20 3\n40 2\n80 1\n86.3 1\nEOD\n")
-  t.contains(text, 'array names[2] = ["a", "b"]\n')
+  t.contains(text, 'array names[2] = ["a", "second"]\n')
   t.contains(text, 'chart_title = "values, text: bits/byte against FLOP/token (scale small)"\n')
   t.contains(text, 'set xrange [3.7:86.3]\nset xtics ("20" 20, "40" 40')
   t.contains(text, 'load "pareto.gp"\n')

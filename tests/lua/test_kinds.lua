@@ -195,6 +195,9 @@ t.test("labels that no row has, of the plot's data set, are refused at their lin
     { { "boxes", y = "rsa_gate", row = "ones" }, "no row is called 'ones' (did you mean 'one'?)" },
     { { "lines", x = "width", y = "mse", group = "row", relative_to = "noe" },
       "field 'relative_to': no group 'noe' (did you mean 'one'?)" },
+    { { "lines", x = "width", y = "mse", group = "row", level = "noe" }, "field 'level': no group 'noe'" },
+    { { "pareto", x = "mse", y = "mae", group = "row", group_names = { noe = "1" } },
+      "field 'group_names': no group 'noe' (did you mean 'one'?)" },
   } do
     local bench = lh.experiment("labels" .. i)
     bench:plot(wrong[1])
@@ -220,6 +223,8 @@ t.test("what can be no label, layer or axis is refused where it stands", functio
     t.fails(function() bench:plot { kind, x = {}, y = "mse" } end, "field 'x' is missing")
     t.fails(function() bench:plot { kind, x = "width", y = {} } end, "field 'y': no metric")
   end
+  t.fails(function() bench:plot { "lines", x = "width", y = "mse", level = "a", relative_to = "b" } end,
+    "field 'level' or 'relative_to'")
 end)
 
 -- docs/lua.md calls fields needed by the same mark.

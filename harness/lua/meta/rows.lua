@@ -101,6 +101,8 @@
 ---@field x_title? string what stands below the columns, as "horizon, hours" (default: the word that the names of all data sets begin with)
 ---@field x? string|table a metric, a factor or an option of the model; { name, log = true } is logarithmic
 ---@field group? string a factor, an option of the model, "class", "dataset" or "row": a curve for each value
+---@field group_names? table what the legend calls groups: { lsh = "LSH attention" } (default: what `group` says of them)
+---@field level? string a group to which x means nothing, as full attention to a number of hash rounds: drawn from end to end
 ---@field band? string|boolean "seeds": the standard deviation around each curve
 ---@field relative_to? string a group: the others are shown as ratios to it
 ---@field where? table factors or options and their values: only the rows that have them

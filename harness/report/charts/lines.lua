@@ -1,6 +1,5 @@
 -- Lines over a factor of the sweep or an option of the model: a curve per group, with its spread
 -- over seeds as a band.
-local core = require "longhaul.core"
 local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
 
@@ -11,6 +10,9 @@ local lines = {
     parts.y_field,
     parts.x_title_field,
     parts.group_field "a curve",
+    parts.group_names_field,
+    { "level", "string", "a group to which x means nothing, as full attention to a number of hash rounds: drawn "
+      .. "from end to end" },
     { "band", "string or boolean", "\"seeds\": the standard deviation around each curve" },
     { "relative_to", "string", "a group: the others are shown as ratios to it" },
     parts.published_field,
@@ -23,22 +25,18 @@ function lines.check(plot)
   if plot.published and plot.relative_to then
     return "published values are not relative to a curve: field 'published' or 'relative_to'"
   end
+  if plot.level and plot.relative_to then
+    return "a level curve and others have no points in common: field 'level' or 'relative_to'"
+  end
   return parts.check_axes(plot)
 end
 
--- What is wrong with the curve that the others are shown against; nil where nothing is.
-local function base_refusal(plot, rows)
-  local names = {}
-  for i, row in ipairs(rows) do
-    names[i] = parts.group(row, plot.group)
-    if names[i] == plot.relative_to then return nil end
-  end
-  return ("field 'relative_to': no group '%s'%s"):format(plot.relative_to,
-    core.did_you_mean(plot.relative_to, names))
-end
-
 function lines.check_rows(plot, rows)
-  return parts.check_names(plot, rows) or plot.relative_to and base_refusal(plot, rows) or nil
+  local wrong = parts.check_names(plot, rows)
+  for _, field in ipairs { "relative_to", "level" } do
+    wrong = wrong or plot[field] and parts.check_group(plot, rows, field, plot[field]) or nil
+  end
+  return wrong
 end
 
 -- Where a point stands: data sets that are drawn together have a base each.
@@ -78,6 +76,21 @@ local function gather(view, plot, dataset)
   return series, names, beyond
 end
 
+-- The curve of a group to which x means nothing: what its first point says, where the others begin and end.
+local function level_of(series, name)
+  local low, high = math.huge, -math.huge
+  for other, points in pairs(series) do
+    for _, point in ipairs(other ~= name and points or {}) do
+      low, high = math.min(low, point[1]), math.max(high, point[1])
+    end
+  end
+  local point = series[name][1]
+  if low > high then return { point } end
+  local first, last = { low, table.unpack(point, 2) }, { high, table.unpack(point, 2) }
+  first.row, last.row = point.row, point.row
+  return { first, last }
+end
+
 -- The published values of all curves, each with the number of its curve; those that have no place.
 local function published_marks(plot, curves, x, y, look)
   local points, curve_of = {}, {}
@@ -96,6 +109,7 @@ function lines.draw(view, plot, dataset)
   local series, names, beyond = gather(view, plot, dataset)
   if plot.relative_to then names = relative(series, names, plot.relative_to) end
   if #names == 0 then return nil end
+  if series[plot.level] then series[plot.level] = level_of(series, plot.level) end
   local curves = {}
   for i, name in ipairs(names) do
     table.sort(series[name], function(a, b) return a[1] < b[1] end)
@@ -113,7 +127,7 @@ function lines.draw(view, plot, dataset)
   look.published, far = published_marks(plot, curves, x, y, look)
   local made = parts.new("lines", parts.title(view, plot, by, dataset), x_name,
     plot.relative_to and what or y)
-  parts.add_curves(made, curves, parts.told_groups(plot.group, names), look)
+  parts.add_curves(made, curves, parts.told_groups(plot, names), look)
   made.x_title = made.x_title .. parts.beyond_text(beyond)
     .. parts.published_text(look.published, far)
   return made

@@ -13,6 +13,7 @@ local pareto = {
     parts.x_field,
     parts.y_field,
     parts.group_field "a colour",
+    parts.group_names_field,
     { "label", "string", "what points are labelled by, like `group`", default = "the row" },
     { "frontier", "boolean", "false: without the front" },
     parts.published_field,
@@ -203,7 +204,7 @@ function pareto.draw(view, plot, dataset)
     and not view.results:apart({ x, y }, candidates(points))
   if #front > 0 then front[#front + 1] = { better_x == "max" and sx.low or sx.high, front[#front][2] } end
   for _, mark in ipairs(marks) do mark[3] = points[mark[3]][7] end
-  local legend, right = parts.legend(parts.told_groups(plot.group, names))
+  local legend, right = parts.legend(parts.told_groups(plot, names))
   local labels, leaders, name = place_labels(points, is_drawn and front or {}, marks, sx, sy, right)
   -- the template draws labels by alignment; gnuplot 5.4 crashes on a block of one line of which it draws none
   labels[#labels + 1] = { n = 4 }
