@@ -507,6 +507,11 @@ function known.short_comparison(machine)
   return (require("longhaul.report.report").short_comparison(root .. machine):gsub("\n$", ""))
 end
 
+--- How far its rows are from the best, seed by seed.
+function known.comparison_behind(machine)
+  return (require("longhaul.report.report").behind(root .. machine):gsub("\n$", ""))
+end
+
 --- What lies in a folder of reference runs, as a table.
 function known.reference(folder)
   return reference.markdown(root .. folder)

@@ -3,15 +3,17 @@ local statistics = require "longhaul.report.statistics"
 
 local best = {}
 
--- What learns nothing has one value for every seed of the other.
-local function constant(value)
-  return setmetatable({}, { __index = function() return value end })
+-- The values of a candidate by seed; what learns nothing has its one value for every seed of the other.
+local function values_beside(candidate, other)
+  if not candidate.constant then return candidate.by_seed end
+  local values = {}
+  for seed in pairs(other.by_seed) do values[seed] = candidate.constant end
+  return values
 end
 
 -- The differences of two candidates over the seeds that both have.
 local function differences(a, b)
-  if a.constant then a, b = b, a end
-  return statistics.paired(a.by_seed, b.constant and constant(b.constant) or b.by_seed)
+  return statistics.paired(values_beside(a, b), values_beside(b, a))
 end
 
 local function mark_ties(candidates, first)
@@ -22,11 +24,13 @@ local function mark_ties(candidates, first)
     end
   end
   local apart = statistics.told_apart(from_first)
-  for i, other in ipairs(others) do other.cell.tie = not apart[i] end
+  for i, other in ipairs(others) do
+    other.cell.tie, other.cell.behind = not apart[i], from_first[i]
+  end
 end
 
---- Marks cells of a column as `best` or as a `tie`, false where a test tells them from the best. `candidates`: what may
---- be the best, { cell =, value =, by_seed = its values by seed, constant = its one value if it learns nothing } each;
+--- Marks cells of a column as `best` or as a `tie`, false where a test tells them from the best; of those `behind` are
+--- the differences from the best, seed by seed. `candidates`: what may be the best, { cell =, value =, by_seed = its values by seed, constant = its one value if it learns nothing } each;
 --- `better`: "min" or "max"; `seeds`: the most that a row has, nil where a row's seeds share a value. Of fewer seeds
 --- than tests need, all that have the best value are the best.
 function best.mark(candidates, better, seeds)

@@ -9,7 +9,8 @@
 --                          set lacks it, and then `status` says why
 --   why                    seeds did not end well ("seed 3 diverged"), nil where all did
 --   absent                 where neither a value nor a status says it: "not run", "a value in 1 of 3 seeds"
---   best, tie              of the column, or not told from it by the seeds that both have
+--   best, tie, behind      of the column, or not told from it by the seeds that both have, and the
+--                          differences from it at these
 --   step_time_ms, busy     mean over the data sets, nil where one lacks it; of a busy machine
 --   peak_memory_bytes      the most over the data sets
 local best = require "longhaul.report.best"

@@ -5,6 +5,7 @@ local comparison = require "longhaul.report.comparison"
 local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local page = require "longhaul.report.page"
+local paired = require "longhaul.report.paired"
 local pipe_table = require "longhaul.report.pipe_table"
 local statistics = require "longhaul.report.statistics"
 local provenance = require "longhaul.report.provenance"
@@ -29,6 +30,28 @@ local function quality_text(column, cell)
   if cell.spread then text = ("%s ±%s"):format(text, metrics.spread(column.metric, cell.spread)) end
   text = text .. lacking_text(column, cell)
   return best.text(cell, text)
+end
+
+-- "+0.021 ± 0.004": how far a row is from the best of its column, as a mean over seeds with its standard error; "best";
+-- "" where nothing is to be compared.
+local function behind_text(column, cell)
+  if cell.best then return "best" end
+  return #(cell.behind or {}) > 0 and paired.text(column.metric, cell.behind) or ""
+end
+
+local function all_columns(made)
+  local list = {}
+  for c in ipairs(made.columns) do list[c] = c end
+  return list
+end
+
+-- The columns that have a best.
+local function judged_columns(made)
+  local list = {}
+  for c, column in ipairs(made.columns) do
+    if metrics.better(column.metric) then list[#list + 1] = c end
+  end
+  return list
 end
 
 -- Three digits, so that a fast step has some too.
@@ -192,6 +215,17 @@ local function add_with_costs(fields, column, cell)
     value = cell.peak_memory_bytes }
 end
 
+--- What the differences of a table of them are.
+comparison_markup.behind_meaning = "Differences from the best mean of a column, at the same seeds: their mean ± its "
+  .. "standard error"
+
+local function add_behind(fields, column, cell)
+  if not metrics.better(column.metric) then return end
+  local text, value = behind_text(column, cell), ""
+  if cell.best then value = 0 elseif text ~= "" then value = statistics.mean_error(cell.behind) end
+  fields[#fields + 1] = { text, class = cell.best and "group best" or "group", value = value }
+end
+
 local function rows_by(made, add)
   local rows = {}
   for i, row in ipairs(made.rows) do
@@ -201,11 +235,21 @@ local function rows_by(made, add)
   return rows
 end
 
+-- A column for each of `list`.
+local function matrix(made, caption, list, add)
+  local head = { "architecture" }
+  for _, c in ipairs(list) do head[#head + 1] = { page_heading(made.columns[c]), class = "group" } end
+  return page.table { caption = caption, class = "matrix", head = { head }, rows = rows_by(made, add) }
+end
+
 --- The qualities, under a caption: a column for each, so that a screen shows the most of them.
 function comparison_markup.html(made, caption)
-  local head = { "architecture" }
-  for _, column in ipairs(made.columns) do head[#head + 1] = { page_heading(column), class = "group" } end
-  return page.table { caption = caption, class = "matrix", head = { head }, rows = rows_by(made, add_quality) }
+  return matrix(made, caption, all_columns(made), add_quality)
+end
+
+--- How far each row is from the best of a column, seed by seed.
+function comparison_markup.html_behind(made, caption)
+  return matrix(made, caption, judged_columns(made), add_behind)
 end
 
 --- The same with what each costs.
@@ -238,10 +282,8 @@ end
 --- A pipe table with its notes; a sentence where nothing was compared (nil).
 function comparison_markup.markdown(made)
   if not made then return comparison_markup.nothing .. "\n" end
-  local all = {}
-  for c in ipairs(made.columns) do all[c] = c end
   local notes = quote.markdown(table.concat(comparison_markup.notes(made), " "))
-  return ("%s\n\n%s\n"):format(table_of(made, all, column_title, markdown_cell), notes)
+  return ("%s\n\n%s\n"):format(table_of(made, all_columns(made), column_title, markdown_cell), notes)
 end
 
 -- The mean with its mark alone; what became of a row without one.
@@ -252,15 +294,19 @@ local function short_cell(column, cell)
   return text
 end
 
+local function title_of(column) return metrics.title(column.metric) end
+
 --- The means alone, of the columns that have a best, as a pipe table that is no wider than a page.
 function comparison_markup.short(made)
   if not made then return comparison_markup.nothing .. "\n" end
-  local judged = {}
-  for c, column in ipairs(made.columns) do
-    if metrics.better(column.metric) then judged[#judged + 1] = c end
-  end
-  local function head_of(column) return metrics.title(column.metric) end
-  return table_of(made, judged, head_of, short_cell) .. "\n"
+  return table_of(made, judged_columns(made), title_of, short_cell) .. "\n"
+end
+
+--- How far each row is from the best of a column, seed by seed, as a pipe table.
+function comparison_markup.behind(made)
+  if not made then return comparison_markup.nothing .. "\n" end
+  local function cell_text(column, cell) return quote.markdown(behind_text(column, cell)) end
+  return table_of(made, judged_columns(made), title_of, cell_text) .. "\n"
 end
 
 return comparison_markup

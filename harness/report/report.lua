@@ -161,4 +161,9 @@ function report.short_comparison(folder)
   return comparison_markup.short(comparison.read(folder)[1])
 end
 
+--- How far each of its rows is from the best, seed by seed, in Markdown too.
+function report.behind(folder)
+  return comparison_markup.behind(comparison.read(folder)[1])
+end
+
 return report

@@ -6,6 +6,8 @@ local comparison = require "longhaul.report.comparison"
 local comparison_markup = require "longhaul.report.comparison_markup"
 local core = require "longhaul.core"
 local lh = require "longhaul"
+local paired = require "longhaul.report.paired"
+local paired = require "longhaul.report.paired"
 local results = require "longhaul.report.results"
 local statistics = require "longhaul.report.statistics"
 local table_files = require "longhaul.report.table_files"
@@ -207,6 +209,23 @@ t.test("by data set each has its own best", function()
   t.equal(split.rows[5].label, "E")
   t.near(first.value, 0.25, 0)
   t.check(first.best, "E is best where it was run")
+end)
+
+t.test("how far each is from the best: paired differences over the seeds that both have", function()
+  local cells = cells_of(made, "bits_per_byte")
+  t.equal(cells.B.behind, nil)
+  local text = comparison_markup.behind(made)
+  local mean, err = statistics.mean_error(cells.C.behind)
+  t.near(mean, cells.C.value - cells.B.value, 1e-12)
+  t.contains(text, ("| C | %s | best |\n"):format(paired.text("bits_per_byte", cells.C.behind)))
+  t.contains(text, ("%+.3f ± %.3f"):format(mean, err))
+  t.contains(text, "| B | best | -0.070 ± 0.012 |\n") -- what learns nothing, beside every seed
+  t.contains(text, "| D |  |  |\n") -- of fewer seeds, and diverged
+  t.equal(comparison_markup.behind(nil), comparison_markup.nothing .. "\n")
+  local html = comparison_markup.html_behind(made, "all")
+  t.contains(html, '<td class="group best" data-value="0">best</td>')
+  t.contains(html, ('<td class="group" data-value="%.14g">'):format(mean))
+  t.contains(html, '<td class="group" data-value=""></td>')
 end)
 
 t.test("as Markdown: marks, costs, what stands for it and what is not run", function()
