@@ -25,14 +25,16 @@ local function mark_ties(candidates, first)
   end
   local apart = statistics.told_apart(from_first)
   for i, other in ipairs(others) do
-    other.cell.tie, other.cell.behind = not apart[i], from_first[i]
+    other.cell.tie = not apart[i]
+    other.cell.behind = from_first[i]
   end
 end
 
 --- Marks cells of a column as `best` or as a `tie`, false where a test tells them from the best; of those `behind` are
---- the differences from the best, seed by seed. `candidates`: what may be the best, { cell =, value =, by_seed = its values by seed, constant = its one value if it learns nothing } each;
---- `better`: "min" or "max"; `seeds`: the most that a row has, nil where a row's seeds share a value. Of fewer seeds
---- than tests need, all that have the best value are the best.
+--- the differences from the best, seed by seed. `candidates`: what may be the best, { cell =, value =, by_seed = its
+--- values by seed, constant = its one value if it learns nothing } each; `better`: "min" or "max"; `seeds`: the most
+--- that a row has, nil where a row's seeds share a value. Of fewer seeds than tests need, all that have the best value
+--- are the best.
 function best.mark(candidates, better, seeds)
   local sign, first = better == "max" and -1 or 1, nil
   for _, candidate in ipairs(candidates) do

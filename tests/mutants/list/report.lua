@@ -31,6 +31,7 @@ return {
     { 'better == "max" and -1 or 1', "-1", "the best of a min column is the largest" },
     { "candidate.value == first.value", "true", "every cell is marked as the best" },
     { "other.cell.tie = not apart[i]", "other.cell.tie = true", "what is told from the best is a tie" },
+    { "values_beside(a, b), values_beside(b, a)", "values_beside(b, a), values_beside(a, b)", "who is behind looks ahead" },
   },
   {
     file = "harness/report/cell_status.lua",
