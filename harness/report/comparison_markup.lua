@@ -32,11 +32,11 @@ local function quality_text(column, cell)
   return best.text(cell, text)
 end
 
--- "+0.021 ± 0.004": how far a row is from the best of its column, as a mean over seeds with its standard error; "best";
--- "" where nothing is to be compared.
+-- "+0.021 ± 0.004": how far a row is from the best of its column, as a mean over seeds with its standard error, a tie
+-- with "≈" before it; "best"; "" where nothing is to be compared.
 local function behind_text(column, cell)
   if cell.best then return "best" end
-  return #(cell.behind or {}) > 0 and paired.text(column.metric, cell.behind) or ""
+  return #(cell.behind or {}) > 0 and best.text(cell, paired.text(column.metric, cell.behind)) or ""
 end
 
 local function all_columns(made)
@@ -247,8 +247,9 @@ function comparison_markup.html(made, caption)
   return matrix(made, caption, all_columns(made), add_quality)
 end
 
---- How far each row is from the best of a column, seed by seed.
+--- How far each row is from the best of a column, seed by seed; nil where rows have too few seeds.
 function comparison_markup.html_behind(made, caption)
+  if not any(made, "behind") then return nil end
   return matrix(made, caption, judged_columns(made), add_behind)
 end
 

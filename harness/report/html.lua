@@ -134,9 +134,9 @@ local function matrix(made, is_first)
   for _, text in ipairs(comparison_markup.legend(made)) do parts[#parts + 1] = note(text) end
   parts[#parts + 1] = page.folded("With the time of a training step and the memory",
     comparison_markup.html_with_costs(made, title .. ", with costs"))
-  parts[#parts + 1] = page.folded("How far each is from the best, seed by seed",
-    note(comparison_markup.behind_meaning .. ".") .. "\n"
-    .. comparison_markup.html_behind(made, title .. ", differences from the best"))
+  local behind = comparison_markup.html_behind(made, title .. ", differences from the best")
+  parts[#parts + 1] = behind and page.folded("How far each is from the best, seed by seed",
+    note(comparison_markup.behind_meaning .. ".") .. "\n" .. behind)
   parts[#parts + 1] = page.folded("By data set",
     comparison_markup.html(comparison.by_dataset(made), title .. ", by data set"))
   if is_first then return table.concat(parts, "\n") end

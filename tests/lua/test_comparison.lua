@@ -216,8 +216,9 @@ t.test("how far each is from the best: paired differences over the seeds that bo
   local text = comparison_markup.behind(made)
   local mean, err = statistics.mean_error(cells.C.behind)
   t.near(mean, cells.C.value - cells.B.value, 1e-12)
-  t.contains(text, ("| C | %s | best |\n"):format(paired.text("bits_per_byte", cells.C.behind)))
+  t.contains(text, ("| C | ≈ %s | best |\n"):format(paired.text("bits_per_byte", cells.C.behind)))
   t.contains(text, ("%+.3f ± %.3f"):format(mean, err))
+  t.contains(text, "| A | +0.100 ± 0.000 | ")
   t.contains(text, "| B | best | -0.070 ± 0.012 |\n") -- what learns nothing, beside every seed
   t.contains(text, "| D |  |  |\n") -- of fewer seeds, and diverged
   t.equal(comparison_markup.behind(nil), comparison_markup.nothing .. "\n")
@@ -253,6 +254,7 @@ t.test("above the page's table stands what was compared, how large, on what mach
   t.contains(text, "comes twice (about 1K parameters)</li>")
   local lead_at, table_at = text:find("Compared are 6 rows", 1, true), text:find('class="data matrix"', 1, true)
   t.check(lead_at < table_at, "above the table")
+  t.contains(text, "How far each is from the best, seed by seed")
   os.remove(path)
 end)
 
