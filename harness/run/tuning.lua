@@ -56,19 +56,24 @@ local function ranking(row, trials, results, settings)
     or ("%d of its %d trials have ended"):format(ended, #row.trials)
 end
 
--- "rate" where the chosen rate is the least or the greatest of those tried: a better one may lie
--- beyond.
-local function edges_of(tune, values)
-  local names = {}
-  for _, name in ipairs(tune.names) do
-    local least, greatest = math.huge, -math.huge
-    for _, value in ipairs(tune.axes[name]) do
-      local number = tonumber(value)
-      if number then least, greatest = math.min(least, number), math.max(greatest, number) end
-    end
-    if values[name] == least or values[name] == greatest then names[#names + 1] = name end
+-- "Lowest" or "Highest" of the numbers that were tried; nil of one between them, or of words.
+local function end_of(tried, value)
+  local least, greatest = math.huge, -math.huge
+  for _, other in ipairs(tried) do
+    local number = tonumber(other)
+    if number then least, greatest = math.min(least, number), math.max(greatest, number) end
   end
-  return names
+  return value == least and "Lowest" or value == greatest and "Highest" or nil
+end
+
+-- "Lowest rate" where the chosen rate is the least of those tried: a better one may lie beyond.
+local function edges_of(tune, values)
+  local edges = {}
+  for _, name in ipairs(tune.names) do
+    local at = end_of(tune.axes[name], values[name])
+    edges[#edges + 1] = at and ("%s %s"):format(at, name)
+  end
+  return edges
 end
 
 -- What became of a row's trials where none ended well: "2 diverged, 1 failed".
@@ -169,14 +174,20 @@ end
 -- The most rows that a sentence names one by one.
 local few = 8
 
--- "LSTM rate=0.01; ...", with the data set behind a label that several rows have.
-local function named(rows)
-  local counts, texts = {}, {}
-  for _, row in ipairs(rows) do counts[row.label] = (counts[row.label] or 0) + 1 end
+-- What rows are called, with the data set behind a label that several of `all` have.
+local function names_of(rows, all)
+  local counts, names = {}, {}
+  for _, row in ipairs(all) do counts[row.label] = (counts[row.label] or 0) + 1 end
   for i, row in ipairs(rows) do
-    local place = counts[row.label] > 1 and (" (%s)"):format(row.dataset) or ""
-    texts[i] = ("%s%s %s"):format(row.label, place, row.tuned.text)
+    names[i] = counts[row.label] > 1 and ("%s (%s)"):format(row.label, row.dataset) or row.label
   end
+  return names
+end
+
+-- "LSTM rate=0.01; ...".
+local function named(rows)
+  local texts = names_of(rows, rows)
+  for i, row in ipairs(rows) do texts[i] = ("%s %s"):format(texts[i], row.tuned.text) end
   return table.concat(texts, "; ")
 end
 
@@ -220,26 +231,43 @@ local function choice_text(row)
   return ("Chosen by %s among %s%s%s"):format(grid.by, amount, seeds, rounds)
 end
 
--- A sentence for the rows of each kind of choice, then one on those at an edge; none where no row is tuned.
+-- "At the edge ...: 3 of 4 rows. Lowest rate: LSTM; GPT-2 (books). Highest rate: Feedback.": by edge the rows, or how
+-- many where they are many; nil where none is.
+local function edge_sentences(tuned)
+  local edges, at, count = {}, {}, 0
+  for _, row in ipairs(tuned) do
+    if #row.tuned.edges > 0 then count = count + 1 end
+    for _, edge in ipairs(row.tuned.edges) do
+      if not at[edge] then edges[#edges + 1], at[edge] = edge, {} end
+      table.insert(at[edge], row)
+    end
+  end
+  if count == 0 then return nil end
+  table.sort(edges)
+  for i, edge in ipairs(edges) do
+    local rows = at[edge]
+    edges[i] = ("%s: %s."):format(edge, #rows > few and #rows .. " rows" or table.concat(names_of(rows, tuned), "; "))
+  end
+  return ("At the edge of what was tried, beyond which better may lie: %d of %d rows. %s"):format(count, #tuned,
+    table.concat(edges, " "))
+end
+
+-- A sentence for the rows of each kind of choice, then those on the rows at an edge; none where no row is tuned.
 local function chosen(rows)
-  local texts, alike, tuned, at_edge = {}, {}, 0, 0
+  local sentences, texts, alike, tuned = {}, {}, {}, {}
   for _, row in ipairs(rows) do
     if row.tuned then
       local text = choice_text(row)
       if not alike[text] then texts[#texts + 1], alike[text] = text, {} end
       table.insert(alike[text], row)
-      tuned, at_edge = tuned + 1, at_edge + (#row.tuned.edges > 0 and 1 or 0)
+      tuned[#tuned + 1] = row
     end
   end
-  local sentences = {}
   for i, text in ipairs(texts) do
     local those = alike[text]
     sentences[i] = ("%s: %s."):format(text, #those > few and counted(those) or named(those))
   end
-  if at_edge > 0 then
-    sentences[#sentences + 1] = ("At the edge of what was tried, where more might be better: %d of %d rows."):format(
-      at_edge, tuned)
-  end
+  sentences[#sentences + 1] = edge_sentences(tuned)
   return sentences
 end
 

@@ -91,6 +91,22 @@ t.test("two options: every combination", function()
   t.equal(bench.trials.rows[3].train:option "steps", 6)
 end)
 
+t.test("an option in words has no edge, each number beside it has its own", function()
+  local both = lh.tune { optimizer = { "adam", "sgd" }, warmup = { 1, 2, 3 }, rate = { 1e-3, 3e-3 },
+    by = "valid_bits_per_token" }
+  local bench, settings = sweep("words", both), settings_in(scratch())
+  local scores = {}
+  for i = 1, 24 do scores[i] = 5 end
+  scores[7], scores[12 + 4] = 1, 1
+  pretend(bench, settings, "valid_bits_per_token", scores)
+  tuning.settle(bench, settings)
+  t.equal(bench.rows[1].tuned.text, "optimizer=sgd rate=0.001 warmup=1")
+  t.equal(bench.rows[1].train:option "optimizer", "sgd")
+  t.equal(bench.rows[2].tuned.text, "optimizer=adam rate=0.003 warmup=1")
+  t.contains(tuning.sentence(bench.rows),
+    "2 of 2 rows. Highest rate: width 16. Lowest rate: width 8. Lowest warmup: width 8; width 16.")
+end)
+
 t.test("the least validation loss decides, not the test split", function()
   local bench, settings = sweep("tuned", rates), settings_in(scratch())
   pretend(bench, settings, "valid_bits_per_token", { 3, 2, 4, 5, "diverged", 1 })
@@ -99,10 +115,14 @@ t.test("the least validation loss decides, not the test split", function()
   t.equal(bench.rows[1].train:option "steps", 6)
   t.equal(bench.rows[2].train:option "rate", 1e-2)
   t.equal(tuning.sentence(bench.rows), "Chosen by valid_bits_per_token among 3 trials a row: width 8 rate=0.003; "
-    .. "width 16 rate=0.01. At the edge of what was tried, where more might be better: 1 of 2 rows.")
+    .. "width 16 rate=0.01. At the edge of what was tried, beyond which better may lie: 1 of 2 rows. "
+    .. "Highest rate: width 16.")
   local many = {}
   for i = 1, 10 do many[i] = bench.rows[i % 2 + 1] end
   t.contains(tuning.sentence(many), "rate=0.003 in 5 rows; rate=0.01 in 5. At the edge")
+  t.contains(tuning.sentence(many), "5 of 10 rows. Highest rate: width 16 (books);")
+  for i = 1, 10 do many[i] = bench.rows[2] end
+  t.contains(tuning.sentence(many), "10 of 10 rows. Highest rate: 10 rows.")
 end)
 
 t.test("a trial that failed is not among those that a row had, one that diverged is", function()
@@ -141,7 +161,7 @@ t.test("of trials that did as well the first decides, at the edge if it is the l
   local bench, settings = sweep("equal", rates), settings_in(scratch())
   pretend(bench, settings, "valid_bits_per_token", { 3, 3, 3, 5, 4, 4 })
   tuning.settle(bench, settings)
-  t.equal(bench.rows[1].train:option "rate" .. table.concat(bench.rows[1].tuned.edges), "0.001rate")
+  t.equal(bench.rows[1].train:option "rate" .. table.concat(bench.rows[1].tuned.edges), "0.001Lowest rate")
   t.equal(bench.rows[2].train:option "rate" .. table.concat(bench.rows[2].tuned.edges), "0.003")
 end)
 
@@ -155,7 +175,7 @@ t.test("rows of unlike choices are told apart", function()
   tuning.settle(bench, settings)
   t.equal(tuning.sentence(bench.rows), "Chosen by valid_bits_per_token among 3 trials a row: width 8 rate=0.003; "
     .. "width 24 rate=0.006. Chosen by valid_bits_per_token among 2 trials a row: width 16 rate=0.003. "
-    .. "At the edge of what was tried, where more might be better: 1 of 3 rows.")
+    .. "At the edge of what was tried, beyond which better may lie: 1 of 3 rows. Highest rate: width 16.")
 end)
 
 t.test("a score is better when it is greater", function()
@@ -192,7 +212,7 @@ t.test("trials of which none ended well decide nothing", function()
   pretend(bench, settings, "valid_bits_per_token", { "diverged", "failed", "diverged", 5, 4, 3 })
   tuning.settle(bench, settings)
   t.equal(bench.rows[1].untuned, "none of its 3 trials ended well (2 diverged, 1 failed)")
-  t.contains(tuning.sentence(bench.rows), "where more might be better: 1 of 1 rows. Not tuned and so not "
+  t.contains(tuning.sentence(bench.rows), "1 of 1 rows. Highest rate: width 16. Not tuned and so not "
     .. "run: width 8 (books): none of its 3 trials ended well (2 diverged, 1 failed).")
   t.equal(tuning.sentence(sweep("plain").rows), nil)
 end)
