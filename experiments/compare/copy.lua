@@ -30,5 +30,5 @@ bench:table {
   columns = { "accuracy", "bits_per_token", "relative_step_time", "state_bytes", "parameters" },
   baseline = "Sliding window",
 }
-bench:plot { "pareto", x = { "state_bytes", log = true }, y = "accuracy", frontier = true }
+bench:plot { "pareto", x = { "held_bytes", log = true }, y = "accuracy", frontier = true }
 return bench

@@ -51,7 +51,7 @@ bench:best_at { seconds = lh.by_scale { smoke = { 1 }, small = { 5, 10, 20 }, me
 for _, over in ipairs { "seconds", "flops" } do
   bench:plot { "loss", x = over, name = "loss_by_" .. over }
 end
-for _, cost in ipairs { "step_time_ms", "peak_memory_bytes", "flops_per_token", "state_bytes" } do
+for _, cost in ipairs { "step_time_ms", "peak_memory_bytes", "flops_per_token", "held_bytes" } do
   bench:plot { "pareto", x = { cost, log = true }, y = "bits_per_byte", frontier = true,
     name = "pareto_" .. cost }
 end

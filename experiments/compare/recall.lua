@@ -43,7 +43,7 @@ end
 bench:table {
   columns = { "accuracy", "bits_per_token", "held_bytes" },
 }
-bench:plot { "pareto", x = { "held_bytes", log = true }, y = "accuracy", together = true }
+bench:plot { "pareto", x = { "held_bytes", log = true }, y = "accuracy", group = "dataset", together = true }
 bench:plot { "lines", x = { "held_bytes", log = true }, y = "accuracy", group = "row",
   band = "seeds", together = true }
 return bench

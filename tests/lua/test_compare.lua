@@ -79,6 +79,17 @@ for _, scale in ipairs { "smoke", "small", "medium" } do
   end)
 end
 
+t.test("a chart against memory has a place for every architecture, those without a carried state, too", function()
+  for _, name in ipairs { "language", "copy", "recall" } do
+    local bench, charts = script.load(("experiments/compare/%s.lua"):format(name), { scale = "smoke" }), 0
+    for _, plot in ipairs(bench.plots) do
+      if plot[1] == "pareto" and plot.x[1] == "held_bytes" then charts = charts + 1 end
+    end
+    t.equal(charts, 1)
+    for _, row in ipairs(bench.rows) do t.check(row.values.held_bytes > 0, name .. ": " .. row.label) end
+  end
+end)
+
 t.test("a trial of tracking has on every data set the score that decides", function()
   local folder = os.tmpname()
   os.remove(folder)
