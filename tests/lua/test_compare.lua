@@ -1,4 +1,4 @@
--- The comparison: at every scale each row of a data set meets the budget that the script states and
+-- The comparison: at each scale each row of a data set meets the budget that the script states and
 -- has the trials, sequences and tokens a step of the others, and the last season, which has nothing
 -- to learn, runs like any model.
 local t = dofile "tests/test.lua"
@@ -76,6 +76,14 @@ for _, scale in ipairs { "smoke", "small", "medium" } do
   t.test("series at " .. scale, function()
     check_rows(script.load("experiments/compare/series.lua", { scale = scale }),
       sets(1, 4 * 2) + 2 * (scale == "small" and 8 or 1))
+  end)
+end
+
+-- The other scripts open generated books and series at these scales, for seconds each.
+for _, scale in ipairs { "gpu", "paper" } do
+  t.test("copying and recall at " .. scale, function()
+    check_rows(script.load("experiments/compare/copy.lua", { scale = scale }), architectures * 3)
+    check_rows(script.load("experiments/compare/recall.lua", { scale = scale }), architectures * 2)
   end)
 end
 
