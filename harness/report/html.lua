@@ -178,7 +178,7 @@ local function comparison_section(all, experiments)
   end
   parts[2] = "<p>Rows are architectures with the same number of parameters, the same tokens a step and "
     .. "a learning rate that each chose by the same trials; among forecasts also linear maps and the last "
-    .. "season, which have hardly any parameters. What is asked:</p>"
+    .. "season, which have fewer parameters. What is asked:</p>"
   parts[3] = questions(all[1])
   for i, made in ipairs(all) do parts[#parts + 1] = matrix(made, i == 1) end
   local charts = pareto_charts(experiments)
