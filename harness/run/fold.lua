@@ -117,4 +117,17 @@ end
 --- Prints `text`, folded where standard output is a terminal.
 function fold.print(text) print(fold.text(text, fold.width())) end
 
+--- Prints lines of texts, each column as wide as its longest text, but at least `least`; the texts behind these
+--- columns as they are.
+function fold.print_columns(lines, least)
+  local widest = { table.unpack(least) }
+  for _, texts in ipairs(lines) do
+    for i in ipairs(least) do widest[i] = math.max(widest[i], fold.columns(texts[i])) end
+  end
+  for _, texts in ipairs(lines) do
+    for i in ipairs(least) do texts[i] = texts[i] .. (" "):rep(widest[i] - fold.columns(texts[i])) end
+    fold.print(table.concat(texts, " "))
+  end
+end
+
 return fold

@@ -72,6 +72,9 @@ quietly 0 "by a run, too, once, not by its workers" test "$("$longhaul" run "$sc
     --threads $((cores + 1)) --jobs 2 --results "$scratch/turns" 2>&1 | grep -c 'take turns')" -eq 1
 succeeds "a plan" "FLOP/token" "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --results "$scratch/none"
 quietly 1 "of which nothing is run or written" test -e "$scratch/none"
+sed 's/"short"/"a row of a longer name than most"/g' "$scratch/sweep.lua" >"$scratch/named.lua"
+quietly 0 "sizes stand below each other, however long a name is" test "$("$longhaul" dry-run "$scratch/named.lua" --scale smoke \
+    --results "$scratch/none" | sed -n 's/seed .*FLOP.*//p' | awk '{ print length }' | uniq | wc -l)" -eq 1
 succeeds "a plan says how long and in how much memory" "4 runs, 0 done; " \
     "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --results "$scratch/none"
 if command -v script >/dev/null; then

@@ -31,13 +31,13 @@ local function mark_of(run)
   return run.row.untuned and "to be tuned" or ""
 end
 
-local function show_run(run)
+-- A run as texts: what it is, then what it takes.
+local function line_of(run)
   local expected = run.expected
-  local line = ("%s  %-22s %-14s seed %d  %6s parameters  %6s FLOP/token  %7s  %8s  %s"):format(run.id,
-    quote.line(run.row.label), quote.line(run.row.dataset), run.seed,
-    quantity.amount(expected.parameters), quantity.amount(expected.flops_per_token),
-    duration(expected.seconds), mebibytes(expected.bytes), mark_of(run))
-  fold.print((line:gsub(" +$", "")))
+  local sizes = ("seed %d  %6s parameters  %6s FLOP/token  %7s  %8s  %s"):format(run.seed,
+    quantity.amount(expected.parameters), quantity.amount(expected.flops_per_token), duration(expected.seconds),
+    mebibytes(expected.bytes), mark_of(run))
+  return { run.id .. " ", quote.line(run.row.label), quote.line(run.row.dataset), (sizes:gsub(" +$", "")) }
 end
 
 -- What is not known of a run's memory is at least that of its parameters and a batch, which may be too much. An
@@ -75,13 +75,13 @@ end
 local function show_plan(experiment, settings, all)
   experiment:baselines()
   local runs, seconds = outlook.of(experiment, settings)
-  local ahead = {}
+  local ahead, lines = {}, {}
   all.seconds = all.seconds + seconds
   for _, run in ipairs(runs) do
     if run.refusal then
       table.insert(all.refused_runs, run)
     else
-      show_run(run)
+      lines[#lines + 1] = line_of(run)
       local is_over = finished.is_over(run.state)
       all.runs, all.over = all.runs + 1, all.over + (is_over and 1 or 0)
       if is_over then table.insert(all.records, run.record) else table.insert(ahead, run) end
@@ -91,6 +91,7 @@ local function show_plan(experiment, settings, all)
       all.load = math.max(all.load, not is_over and run.expected.load or 0)
     end
   end
+  fold.print_columns(lines, { 17, 22, 14 })
   table.move(ahead, 1, #ahead, #all.ahead + 1, all.ahead)
   local stored = store.under(settings, experiment.runs)
   all.amiss[#all.amiss + 1] = lost.note(ahead, stored)

@@ -103,18 +103,6 @@ local function extend(values, path)
   return run(values, path)
 end
 
--- Prints lines of texts, each column as wide as its longest text, but at least `least`.
-local function print_columns(lines, least)
-  local widest = { table.unpack(least) }
-  for _, texts in ipairs(lines) do
-    for i in ipairs(least) do widest[i] = math.max(widest[i], fold.columns(texts[i])) end
-  end
-  for _, texts in ipairs(lines) do
-    for i in ipairs(least) do texts[i] = texts[i] .. (" "):rep(widest[i] - fold.columns(texts[i])) end
-    fold.print(table.concat(texts, " "))
-  end
-end
-
 local function list(values, path)
   local script_experiment, settings = asked.script(values, path)
   local lines = {}
@@ -125,7 +113,7 @@ local function list(values, path)
       end
     end
   end
-  print_columns(lines, { 28, 14, 12 })
+  fold.print_columns(lines, { 28, 14, 12 })
   return command.ok
 end
 
