@@ -7,6 +7,7 @@ succeeds "help" "EXIT STATUS" "$longhaul" help
 fails 2 "no command" "SYNOPSIS" "$longhaul"
 fails 2 "a budget of something else" "--match is parameters=N or flops_per_token=N, not 'parameter=1e6'" \
     "$longhaul" describe brt --match parameter=1e6
+succeeds "a model at the size of a budget" "    width=64 hidden=446" "$longhaul" describe brt --vocabulary 260 --match parameters=1e6
 fails 2 "an unknown command" "did you mean 'describe'" "$longhaul" describ
 fails 2 "an unknown option" "did you mean '--scale'" "$longhaul" run x.lua --scael small
 fails 2 "an option with a new name" "longhaul run: --task is called --run now" "$longhaul" run x.lua --task 3
@@ -83,6 +84,8 @@ fi
 quietly 0 "elsewhere a model is a line" test "$("$longhaul" describe | grep -c "arXiv:2203.07852)$")" -eq 1
 succeeds "pairs of models and tasks are listed" " pairs run" "$longhaul" matrix
 succeeds "with why one is none" "needs a source for its encoder, which the task lacks; the models with a mark" "$longhaul" matrix
+succeeds "and the option that a pair asks for" "mix=false" "$longhaul" matrix
+succeeds "with which it is described" "a window: the source" "$longhaul" describe informer --task language_model --options mix=false
 succeeds "a pair is described" "vectors stand for tokens" "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=60' \
     --task simulated_network
 succeeds "with the adapter's parameters" "adapter.embedding.weight" "$longhaul" describe rsa --task random_walk

@@ -62,6 +62,13 @@ t.test("proportions", function()
   t.check(share >= 1.9 and share < 3, ("hidden is %g widths"):format(share))
 end)
 
+t.test("where no width meets a budget the depth changes", function()
+  local base = lh.models.mamba2 { layers = 4, width = 16, state = 8, head_width = 8 }
+  local model = lh.match { base, task = text, parameters = 4500 }
+  t.equal(model:option "layers", 6)
+  t.check(math.abs(cost(model, text, "total") / 4500 - 1) <= 0.03, "4500 parameters")
+end)
+
 t.test("where no size meets a budget the message says which budget one does", function()
   local base = lh.models.lstm { layers = 1, width = 8 }
   local function matched(budget) return lh.match { base, task = text, parameters = budget } end

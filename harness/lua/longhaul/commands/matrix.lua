@@ -42,7 +42,8 @@ local function matrix()
     rows[#rows + 1] = cells
   end
   print(fold.table(rows, fold.width()))
-  fold.print "\nx: as it stands; a: behind an adapter (`longhaul describe MODEL --task TASK`)"
+  fold.print("\nx: as it stands; a: behind an adapter (`longhaul describe MODEL --task TASK`; an informer asks for "
+    .. "`--options mix=false`)")
   for number, reason in ipairs(read.reasons) do
     fold.print(("(%d) %s; the models with a mark in the task's column would do"):format(number,
       reason))
