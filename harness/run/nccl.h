@@ -15,8 +15,9 @@ lh_status lh_nccl_open(lh_communicator *ranks, lh_nccl **out);
 /* Adds up in place once the device has come so far. */
 lh_status lh_nccl_start(lh_nccl *nccl, lh_device *device, real *x, int64_t count);
 
-/* Whether the last call was taken in and, where `sums` are asked for, all of them are there. Fails:
- * LH_EDEVICE when NCCL has met an error, a lost connection among them. */
+/* Whether the last call was taken in and, where `sums` are asked for or it is one of the first two
+ * steps, all sums are there. Fails: LH_EDEVICE when NCCL has met an error, a lost connection among
+ * them. */
 lh_status lh_nccl_poll(lh_nccl *nccl, bool sums, bool *done);
 
 /* Waits for nobody: sums under way, in which the others may never take part, are given up. Among

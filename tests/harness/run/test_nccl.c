@@ -170,6 +170,31 @@ TEST(sums_are_there_when_their_stream_is_done) {
     tested_close(nccl);
 }
 
+/* Else a backward pass that frees memory, or starts a kernel for the first time, would wait for the
+ * part of a rank that is lost. */
+TEST(the_first_steps_wait_for_each_sum) {
+    bool done = true;
+    lh_nccl *nccl = open_rank(1);
+    for (int sums = 0; sums < 4; ++sums) {
+        start_sum(nccl);
+        fake.work = cudaErrorNotReady;
+        CHECK_OK(tested_poll(nccl, false, &done));
+        CHECK(!done);
+        fake.work = cudaSuccess;
+        CHECK_OK(tested_poll(nccl, false, &done));
+        CHECK(done);
+        CHECK_OK(tested_poll(nccl, true, &done));
+        CHECK(done);
+    }
+    start_sum(nccl);
+    fake.work = cudaErrorNotReady;
+    CHECK_OK(tested_poll(nccl, false, &done));
+    CHECK(done);
+    CHECK_OK(tested_poll(nccl, true, &done));
+    CHECK(!done);
+    tested_close(nccl);
+}
+
 /* The others' part never comes, so that the stream is never done: who waits for it, or lets it go
  * before its sums are given up, hangs. */
 TEST(a_lost_rank_is_told_and_its_sums_are_given_up) {
