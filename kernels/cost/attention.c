@@ -2,8 +2,8 @@
  */
 #include "kernels/cost/cost.h"
 
-/* A tile of queries or keys and its warps, the widest head that has tiles, and that whose backward
- * pass has no room for everything: kernels/cuda/attention_tile.cuh. */
+/* A tile of queries or keys and its warps, the widest head that has tiles, and that which has them
+ * in tf32 with position vectors: kernels/cuda/attention_tile.cuh. */
 enum { TILE = 64, WARPS = 4, WIDEST = 128, ROOMY = 64 };
 enum { KEPT_KEYS = 32 }; /* of a word of bits: kernels/cuda/attention_tile_dropout.cuh */
 
@@ -124,10 +124,11 @@ static void draw_pairs(lh_cost *cost, const lh_attention_spec *spec, const lh_ke
 
 /* ---- of any architecture ---- */
 
-/* In tf32 those without position vectors, of f32. */
+/* In tf32 those of f32 that have room for position vectors, if there are any. */
 static bool fits_tiles(const lh_attention_spec *spec, lh_dtype dtype) {
+    const bool roomy = spec->head_width <= ROOMY || spec->positions == NULL;
     if (spec->head_width > WIDEST || spec->precision == LH_PRECISION_F32) return false;
-    return spec->precision == LH_PRECISION_BF16 || (spec->positions == NULL && dtype == LH_REAL);
+    return spec->precision == LH_PRECISION_BF16 || (roomy && dtype == LH_REAL);
 }
 
 /* Of kernels that fit tiles; those that take two stripes in bf16 are `plain` or `biased`. */
@@ -284,9 +285,7 @@ static void single_backward(lh_cost *cost, const lh_attention_backward_args *arg
 
 lh_cost lh_cost_attention_backward(const lh_attention_backward_args *args) {
     const lh_attention_spec *spec = &args->spec;
-    const bool wide = spec->head_width > ROOMY, placed = spec->positions != NULL;
-    const bool tiles =
-        fits_tiles(spec, args->q.act.dtype) && !(wide && placed && args->dbias != NULL);
+    const bool tiles = fits_tiles(spec, args->q.act.dtype);
     const lh_cost_class tile = class_of(spec, LH_COST_BACKWARD, LH_COST_BACKWARD_BIASED);
     lh_cost cost = {.kind = tiles ? tile : LH_COST_REFERENCE, .precision = spec->precision};
     if (tiles)

@@ -25,7 +25,8 @@ static size_t lay_out(const lh_attention_backward_args *args, void *memory, part
 }
 
 size_t lh_cuda_attention_backward_workspace(const lh_attention_backward_args *args) {
-    if (lh_attention_backward_fits_tiles(args)) return lh_attention_tile_backward_workspace(args);
+    if (lh_attention_fits_tiles(&args->spec, args->q.act.dtype))
+        return lh_attention_tile_backward_workspace(args);
     parts p;
     return lay_out(args, NULL, &p);
 }
@@ -395,6 +396,7 @@ static lh_status backward(const lh_launch *launch, const lh_attention_backward_a
 lh_status lh_cuda_attention_backward(const lh_launch *launch,
                                      const lh_attention_backward_args *args) {
     if (!lh_head_fits(args->spec.head_width)) return LH_ESHAPE;
-    if (lh_attention_backward_fits_tiles(args)) return lh_attention_tile_backward(launch, args);
+    if (lh_attention_fits_tiles(&args->spec, args->q.act.dtype))
+        return lh_attention_tile_backward(launch, args);
     return LH_FOR_ELEMENT(args->q.act.dtype, backward, launch, args);
 }

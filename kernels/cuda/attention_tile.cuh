@@ -55,12 +55,9 @@ static inline bool lh_tiles_have_room(lh_precision precision, int64_t head_width
 }
 
 /* Whether the kernels for tensor cores take an attention of such queries; the others take all. In
- * tf32 those without position vectors, which would need twice the shared memory that they need in
- * bf16, and of f32. */
+ * tf32 those of f32 and, with the widest heads, without position vectors, which would need more
+ * shared memory than they may have. */
 bool lh_attention_fits_tiles(const lh_attention_spec *spec, lh_dtype dtype);
-/* The backward ones: with heads wider than 64, shared memory has no room for both position vectors
- * and the gradient of a bias. */
-bool lh_attention_backward_fits_tiles(const lh_attention_backward_args *args);
 
 lh_status lh_attention_tile_forward(const lh_launch *launch, const lh_attention_forward_args *args);
 size_t lh_attention_tile_forward_workspace(const lh_attention_forward_args *args);
@@ -336,7 +333,7 @@ __device__ static inline void lh_add_rounded(const lh_sums (&weights)[stripes][b
     lh_add_products<width, operand>(left, others, sums);
 }
 
-/* The same of weights in memory, 16 x 16 by rows, or by columns. */
+/* The same of weights in memory, 16 x 16 by rows, or by columns: bf16 ... */
 template <int width, bool by_columns>
 __device__ static inline void lh_add_weighted(const __nv_bfloat16 *weights, int weight_pitch,
                                               const __nv_bfloat16 *others,
@@ -348,6 +345,21 @@ __device__ static inline void lh_add_weighted(const __nv_bfloat16 *weights, int 
                      by_columns);
     lh_add_products<width, __nv_bfloat16>(left, others,
                                           reinterpret_cast<lh_sums(&)[1][width / LH_STEP]>(sums));
+}
+
+/* ... or floats, which are rounded. */
+template <int width, bool by_columns>
+__device__ static inline void lh_add_weighted(const float *weights, int weight_pitch,
+                                              const float *others,
+                                              lh_sums (&sums)[width / LH_STEP]) {
+    lh_sums own[1][1];
+    LH_UNROLL
+    for (int n = 0; n < LH_STEP_PARTS; ++n) {
+        const int row = lh_row_at(lh_lane(), n), column = lh_column_at(lh_lane(), n);
+        lh_part(own[0][0], n) =
+            weights[by_columns ? column * weight_pitch + row : row * weight_pitch + column];
+    }
+    lh_add_rounded<width>(own, 0, others, reinterpret_cast<lh_sums(&)[1][width / LH_STEP]>(sums));
 }
 
 /* Block c of a row of four, in a loop that is not written out. */
@@ -509,10 +521,10 @@ __device__ static inline bool lh_pair_is_whole(const lh_tile_pair &pair) {
 /* ---- position vectors ---- */
 
 /* The vectors of a pair's diagonals i - j + 63, and one more; a block's work. Takes two tiles. */
-template <int width, int threads = LH_TILE_THREADS>
+template <int width, int threads = LH_TILE_THREADS, typename operand>
 __device__ static inline void lh_stage_positions(const lh_attention_spec &spec,
                                                  const lh_tile_pair &pair, int64_t head,
-                                                 __nv_bfloat16 *vectors) {
+                                                 operand *vectors) {
     const int64_t table = spec.position_heads > 1 ? spec.position_count * spec.head_width : 0;
     const lh_heads entries = {{(real *)spec.positions, LH_REAL}, 0, spec.head_width, table};
     const int64_t nearest = pair.query - spec.source[pair.source].first - pair.key - (LH_TILE - 1);
@@ -522,19 +534,17 @@ __device__ static inline void lh_stage_positions(const lh_attention_spec &spec,
 }
 
 /* Of a pair's vectors, those for 16 queries from `query` on and 16 keys from `key` on. */
-template <int width>
-__device__ static inline const __nv_bfloat16 *lh_band_of(const __nv_bfloat16 *vectors, int query,
-                                                         int key) {
-    return vectors + (query - key + LH_TILE - LH_STEP) * lh_tile_shape<width>::pitch;
+template <int width, typename operand>
+__device__ static inline const operand *lh_band_of(const operand *vectors, int query, int key) {
+    return vectors + (query - key + LH_TILE - LH_STEP) * lh_tile_shape<width, operand>::pitch;
 }
 
 /* sums = q . r of 16 queries and 16 keys, whichever are the rows. The products of all queries with
  * all vectors of the band go by way of `memory`, the warp's own; each sum is read off its diagonal.
  */
-template <int width, bool rows_are_keys>
-__device__ static inline void lh_multiply_positions(const __nv_bfloat16 *queries,
-                                                    const __nv_bfloat16 *band, float *memory,
-                                                    lh_sums &sums) {
+template <int width, bool rows_are_keys, typename operand>
+__device__ static inline void lh_multiply_positions(const operand *queries, const operand *band,
+                                                    float *memory, lh_sums &sums) {
     const int lane = lh_lane();
     lh_sums products[1][2];
     lh_clear_sums(products[0]);

@@ -126,7 +126,7 @@ __device__ static inline void add_buckets(const lh_attention_spec &spec, const f
 template <int width, bool placed, int stripes, typename operand, typename multiplying>
 __device__ static inline void visit_keys(const lh_attention_spec &spec, const lh_tile_pair &pair,
                                          int64_t head, const lh_pair_bias &bias, real *bias_sums,
-                                         const __nv_bfloat16 *vectors, const multiplying &multiply,
+                                         const operand *vectors, const multiplying &multiply,
                                          query_memory<width, placed, stripes, operand> *memory,
                                          query_rows<width, stripes> *rows) {
     const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head, bias);
@@ -188,7 +188,8 @@ visit_plain_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_
         lh_multiply_both(*memory, first, c, scores, slopes);
     };
     if (first < pair.queries)
-        visit_keys<width>(spec, pair, head, bias, bias_sums, NULL, multiply, memory, rows);
+        visit_keys<width>(spec, pair, head, bias, bias_sums, (const operand *)NULL, multiply,
+                          memory, rows);
 }
 
 /* With them: a pair's vectors take the place of its values, whose products come first. A block's
@@ -199,9 +200,9 @@ visit_placed_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64
                   const lh_pair_bias &bias, real *bias_sums,
                   query_memory<width, placed, stripes, operand> *memory,
                   query_rows<width, stripes> *rows) {
-    enum { pitch = lh_tile_shape<width>::pitch };
+    enum { pitch = lh_tile_shape<width, operand>::pitch };
     const int first = rows->at.first;
-    __nv_bfloat16 *vectors = memory->other + memory->tile;
+    operand *vectors = memory->other + memory->tile;
     lh_sums ready[1][LH_TILE_STEPS];
     lh_clear_all(ready);
     lh_multiply(*memory, 1, first, 0, ready);
@@ -352,9 +353,9 @@ __device__ static inline void
 visit_placed_queries(const lh_attention_backward_args &a, const lh_tile_pair &pair, int64_t head,
                      const lh_pair_bias &bias, backward_memory<width, placed, operand> *memory,
                      key_rows<width, stripes> *rows) {
-    enum { pitch = lh_tile_shape<width>::pitch };
+    enum { pitch = lh_tile_shape<width, operand>::pitch };
     const int first = rows->at.first;
-    __nv_bfloat16 *vectors = memory->other + memory->tile;
+    operand *vectors = memory->other + memory->tile;
     lh_sums ready[1][LH_TILE_STEPS];
     lh_stage_positions<width>(a.spec, pair, head, vectors);
     lh_await_copies();
@@ -487,7 +488,8 @@ static lh_status launch_queries(const lh_launch *launch, const lh_attention_back
     const int64_t tasks = spec->batch * spec->heads * tiles;
     const size_t bytes = sizeof(block_memory);
     enum { floats = sizeof(operand) == sizeof(float) };
-    static_assert(sizeof(block_memory) <= (floats ? LH_WIDEST_BYTES : LH_EVERY_CARD_BYTES),
+    static_assert(sizeof(block_memory) <=
+                      (floats && !placed ? LH_WIDEST_BYTES : LH_EVERY_CARD_BYTES),
                   "cards are asked for more than all have");
     static_assert(floats || placed || sizeof(block_memory) <= LH_THIRD_BYTES,
                   "three blocks fit a multiprocessor of Hopper");
@@ -525,10 +527,13 @@ static lh_status launch_both(const lh_launch *launch, const lh_attention_backwar
 template <int width>
 static lh_status launch_width(const lh_launch *launch, const lh_attention_backward_args *args,
                               const tile_parts &p) {
-    if (args->spec.precision == LH_PRECISION_TF32)
-        return launch_both<width, false, float>(launch, args, p);
-    return args->spec.positions != NULL ? launch_both<width, true, __nv_bfloat16>(launch, args, p)
-                                        : launch_both<width, false, __nv_bfloat16>(launch, args, p);
+    const bool floats = args->spec.precision == LH_PRECISION_TF32;
+    if (args->spec.positions == NULL)
+        return floats ? launch_both<width, false, float>(launch, args, p)
+                      : launch_both<width, false, __nv_bfloat16>(launch, args, p);
+    if constexpr (width < LH_WIDEST_TILE)
+        if (floats) return launch_both<width, true, float>(launch, args, p);
+    return launch_both<width, true, __nv_bfloat16>(launch, args, p);
 }
 
 static lh_status launch_passes(const lh_launch *launch, const lh_attention_backward_args *args,
@@ -541,12 +546,6 @@ static lh_status launch_passes(const lh_launch *launch, const lh_attention_backw
     default:
         return launch_width<128>(launch, args, p);
     }
-}
-
-bool lh_attention_backward_fits_tiles(const lh_attention_backward_args *args) {
-    const bool widest = lh_tile_width(args->spec.head_width) == LH_WIDEST_TILE;
-    const bool both = args->spec.positions != NULL && args->dbias != NULL;
-    return lh_attention_fits_tiles(&args->spec, args->q.act.dtype) && !(widest && both);
 }
 
 lh_status lh_attention_tile_backward(const lh_launch *launch,

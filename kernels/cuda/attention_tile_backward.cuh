@@ -12,7 +12,12 @@
 #include "kernels/cuda/attention_tile_bias.cuh"
 #include "kernels/cuda/attention_tile_dropout.cuh"
 
-enum { LH_SPREAD_PITCH = LH_BAND + 8 /* of a block's gradients by diagonals, in bf16 */ };
+/* Of a block's gradients by diagonals. */
+template <typename operand> struct lh_spread_shape {
+    enum { pitch = LH_BAND + LH_PACKED_BYTES / (int)sizeof(operand) };
+    static_assert(LH_STEP * pitch * sizeof(operand) <= LH_BAND_FLOATS * sizeof(float),
+                  "gradients by diagonals lie where the products of a band lay");
+};
 
 /* A block's shared memory: its own rows, those that pass by, and what is made of them. Rows are q
  * and dout, the others k and v, in a pass over queries; the reverse in one over keys. Where scores
@@ -24,9 +29,6 @@ template <int width, bool placed, typename operand = __nv_bfloat16> struct lh_ba
     float product[LH_TILE_WARPS][products]; /* a warp's, of queries and a band of vectors */
     float lse[LH_TILE], delta[LH_TILE];     /* of the queries; lse as lh_stage_sums gives it */
 };
-
-static_assert(LH_STEP * LH_SPREAD_PITCH * sizeof(__nv_bfloat16) <= LH_BAND_FLOATS * sizeof(float),
-              "gradients by diagonals lie where the products of a band lay");
 
 /* A warp's stripes of 16 rows of its own: two, where there are registers for their sums, so that
  * what it reads of the other side serves both. */
@@ -104,27 +106,28 @@ lh_multiply_both(const lh_backward_memory<width, placed, operand> &memory, int f
 }
 
 /* Row `row` of a block's gradients by diagonals query - key + 15, zeros on all other diagonals. */
-__device__ static inline void lh_put_diagonal(__nv_bfloat16 *spread, int row, int column,
-                                              __nv_bfloat16 gradient) {
+template <typename operand>
+__device__ static inline void lh_put_diagonal(operand *spread, int row, int column, real gradient) {
     const int diagonal = row - column + LH_STEP - 1;
-    spread[row * LH_SPREAD_PITCH + diagonal] = gradient;
-    spread[row * LH_SPREAD_PITCH + (diagonal + LH_STEP) % LH_BAND] = __float2bfloat16_rn(0);
+    operand *own = spread + row * lh_spread_shape<operand>::pitch;
+    lh_store(&own[diagonal], LH_SET, gradient);
+    lh_store(&own[(diagonal + LH_STEP) % LH_BAND], LH_SET, 0);
 }
 
 /* dq += gradients of 16 x 16 scores by the vectors of their diagonals, by way of `spread`. */
-template <int width>
-__device__ static inline void lh_add_by_diagonals(lh_sums &gradients, __nv_bfloat16 *spread,
-                                                  const __nv_bfloat16 *band, int lane,
+template <int width, typename operand>
+__device__ static inline void lh_add_by_diagonals(lh_sums &gradients, operand *spread,
+                                                  const operand *band, int lane,
                                                   lh_sums (&dq)[width / LH_STEP]) {
     LH_UNROLL
     for (int n = 0; n < LH_STEP_PARTS; ++n)
-        lh_put_diagonal(spread, lh_row_at(lane, n), lh_column_at(lane, n),
-                        __float2bfloat16_rn(lh_part(gradients, n)));
+        lh_put_diagonal(spread, lh_row_at(lane, n), lh_column_at(lane, n), lh_part(gradients, n));
     __syncwarp();
     LH_UNROLL
     for (int half = 0; half < 2; ++half)
-        lh_add_weighted<width, false>(spread + half * LH_STEP, LH_SPREAD_PITCH,
-                                      band + half * LH_STEP * lh_tile_shape<width>::pitch, dq);
+        lh_add_weighted<width, false>(spread + half * LH_STEP, lh_spread_shape<operand>::pitch,
+                                      band + half * LH_STEP * lh_tile_shape<width, operand>::pitch,
+                                      dq);
     __syncwarp();
 }
 
@@ -136,7 +139,7 @@ template <int width, bool placed, int stripes, typename operand, typename multip
           typename differentiating>
 __device__ static inline void
 lh_visit_keys(lh_backward_memory<width, placed, operand> *memory, const lh_warp_place &at,
-              const __nv_bfloat16 *vectors, const multiplying &multiply,
+              const operand *vectors, const multiplying &multiply,
               const differentiating &differentiate, lh_sums (&dq)[stripes][width / LH_STEP]) {
     enum {
         pitch = lh_tile_shape<width, operand>::pitch,
@@ -161,7 +164,7 @@ lh_visit_keys(lh_backward_memory<width, placed, operand> *memory, const lh_warp_
             if constexpr (placed)
                 if (vectors != NULL)
                     lh_add_by_diagonals<width>(
-                        slopes[0][b], reinterpret_cast<__nv_bfloat16 *>(memory->product[at.warp]),
+                        slopes[0][b], reinterpret_cast<operand *>(memory->product[at.warp]),
                         lh_band_of<width>(vectors, at.first, c), at.lane, dq[0]);
         }
     }

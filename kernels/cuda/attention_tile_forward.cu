@@ -87,9 +87,9 @@ __device__ static inline void attend_pair(const lh_attention_spec &spec, const l
 }
 
 /* q . r of a warp's queries and 64 keys; a block's work, in the memory of keys and values. */
-template <int width, int stripes>
+template <int width, int stripes, typename operand>
 __device__ static inline void place_keys(const lh_attention_spec &spec, const lh_tile_pair &pair,
-                                         int64_t head, forward_memory<width, true> *memory,
+                                         int64_t head, forward_memory<width, true, operand> *memory,
                                          const lh_warp_rows<width, stripes> &rows,
                                          lh_scores (&scores)[stripes]) {
     __syncthreads();
@@ -223,14 +223,18 @@ static lh_status launch_tiles(const lh_launch *launch, const lh_attention_forwar
 
 template <int width>
 static lh_status launch_width(const lh_launch *launch, const lh_attention_forward_args *args) {
-    if (args->spec.precision == LH_PRECISION_TF32)
-        return launch_tiles<width, false, float>(launch, args);
-    return args->spec.positions != NULL ? launch_tiles<width, true, __nv_bfloat16>(launch, args)
-                                        : launch_tiles<width, false, __nv_bfloat16>(launch, args);
+    const bool floats = args->spec.precision == LH_PRECISION_TF32;
+    if (args->spec.positions == NULL)
+        return floats ? launch_tiles<width, false, float>(launch, args)
+                      : launch_tiles<width, false, __nv_bfloat16>(launch, args);
+    if constexpr (width < LH_WIDEST_TILE)
+        if (floats) return launch_tiles<width, true, float>(launch, args);
+    return launch_tiles<width, true, __nv_bfloat16>(launch, args);
 }
 
 bool lh_attention_fits_tiles(const lh_attention_spec *spec, lh_dtype dtype) {
-    const bool suits_tf32 = spec->positions == NULL && dtype == LH_REAL;
+    const bool widest = lh_tile_width(spec->head_width) == LH_WIDEST_TILE;
+    const bool suits_tf32 = dtype == LH_REAL && !(widest && spec->positions != NULL);
     return lh_tiles_have_room(spec->precision, spec->head_width) &&
            (spec->precision == LH_PRECISION_BF16 || suits_tf32);
 }

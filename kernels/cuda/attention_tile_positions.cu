@@ -6,7 +6,7 @@
  * over their 127 diagonals x. */
 #include "kernels/cuda/attention_tile_backward.cuh"
 
-enum { DIAGONAL_PITCH = 2 * LH_TILE + 8 /* of gradients by diagonals, in bf16 */ };
+enum { DIAGONAL_PITCH = 2 * LH_TILE + 8 /* of gradients by diagonals */ };
 
 /* Tile a of the queries and tile b of a source's keys stand apart by a - b, and there are pairs
  * that hold a distance which is seen for a - b in [first, first + count). */
@@ -35,11 +35,12 @@ int64_t lh_attention_tile_position_sums(const lh_attention_backward_args *args) 
     return elements;
 }
 
-/* A block's shared memory. Keys, values and gradients take turns in `other`. */
-template <int width> struct distance_memory {
-    enum { tile = lh_tile_shape<width>::elements, gradients = LH_TILE * DIAGONAL_PITCH };
-    __nv_bfloat16 row[2][tile], vectors[2 * tile];
-    __nv_bfloat16 other[(int)tile > (int)gradients ? (int)tile : (int)gradients];
+/* A block's shared memory. `other` holds the gradients of outputs and, in turn, keys and values;
+ * then, in place of all, the gradients by diagonals that were made of them. */
+template <int width, typename operand> struct distance_memory {
+    enum { tile = lh_tile_shape<width, operand>::elements, spread = LH_TILE * DIAGONAL_PITCH };
+    operand vectors[2 * tile], q[tile];
+    operand other[2 * (int)tile > (int)spread ? 2 * (int)tile : (int)spread];
     float product[LH_TILE_WARPS][LH_BAND_FLOATS];
     float lse[LH_TILE], delta[LH_TILE];
     float bias[LH_TILE_DIAGONALS + 1];
@@ -55,12 +56,12 @@ template <int width> struct vector_rows {
 
 /* The gradients of a pair's scores by diagonals i - j + 63, with zeros on those that a query has
  * not. `memory` holds what scores and dout . v they come from; a block's work. */
-template <int width>
+template <int width, typename operand>
 __device__ static inline void spread_pair(const lh_attention_spec &spec, const lh_tile_pair &pair,
                                           int64_t head, const lh_pair_bias &bias,
                                           lh_sums (&scores)[LH_TILE_STEPS],
                                           lh_sums (&slopes)[LH_TILE_STEPS], const lh_warp_place &at,
-                                          distance_memory<width> *memory) {
+                                          distance_memory<width, operand> *memory) {
     const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head, bias);
     LH_NO_UNROLL
     for (int c = 0; c < LH_TILE_STEPS; ++c) {
@@ -76,17 +77,17 @@ __device__ static inline void spread_pair(const lh_attention_spec &spec, const l
         for (int n = 0; n < LH_STEP_PARTS; ++n) {
             const lh_cell cell = cell_of(n);
             const int diagonal = cell.query - cell.key + LH_TILE - 1;
-            __nv_bfloat16 *row = memory->other + cell.query * DIAGONAL_PITCH;
-            row[diagonal] = __float2bfloat16_rn(lh_part(slope, n));
-            row[(diagonal + LH_TILE) % (2 * LH_TILE)] = __float2bfloat16_rn(0);
+            operand *row = memory->other + cell.query * DIAGONAL_PITCH;
+            lh_store(&row[diagonal], LH_SET, lh_part(slope, n));
+            lh_store(&row[(diagonal + LH_TILE) % (2 * LH_TILE)], LH_SET, 0);
         }
     }
 }
 
 /* sums += the pair's gradients^T q. Queries of 16 meet five times 16 diagonals; beside them are
  * zeros. */
-template <int width>
-__device__ static inline void add_vectors(const distance_memory<width> &memory,
+template <int width, typename operand>
+__device__ static inline void add_vectors(const distance_memory<width, operand> &memory,
                                           vector_rows<width> *rows) {
     LH_UNROLL
     for (int half = 0; half < 2; ++half) {
@@ -96,44 +97,43 @@ __device__ static inline void add_vectors(const distance_memory<width> &memory,
             if (block < c || block > c + LH_TILE_STEPS) continue;
             lh_add_weighted<width, true>(
                 memory.other + c * LH_STEP * DIAGONAL_PITCH + block * LH_STEP, DIAGONAL_PITCH,
-                memory.row[0] + c * LH_STEP * lh_tile_shape<width>::pitch, rows->sums[half]);
+                memory.q + c * LH_STEP * lh_tile_shape<width, operand>::pitch, rows->sums[half]);
         }
     }
 }
 
 /* A pair of tiles whose vectors are staged; a block's work. */
-template <int width>
+template <int width, typename operand>
 __device__ static inline void
 visit_tiles(const lh_attention_backward_args &a, const lh_kept_table &kept, const real *delta,
             const lh_tile_pair &pair, int64_t batch, int64_t head, const lh_pair_bias &bias,
-            distance_memory<width> *memory, vector_rows<width> *rows) {
-    enum { pitch = lh_tile_shape<width>::pitch };
+            distance_memory<width, operand> *memory, vector_rows<width> *rows) {
+    enum { pitch = lh_tile_shape<width, operand>::pitch };
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &keys = spec.source[pair.source];
     const int first = rows->at.first;
+    operand *dout = memory->other, *others = memory->other + memory->tile;
     lh_sums scores[1][LH_TILE_STEPS], slopes[1][LH_TILE_STEPS];
     __syncthreads();
-    lh_stage_tile<width>(a.q, batch, head, pair.query, spec.queries, spec.head_width,
-                         memory->row[0]);
-    lh_stage_tile<width>(a.dout, batch, head, pair.query, spec.queries, spec.head_width,
-                         memory->row[1]);
-    lh_stage_tile<width>(keys.k, batch, head, pair.key, keys.count, spec.head_width, memory->other);
+    lh_stage_tile<width>(a.q, batch, head, pair.query, spec.queries, spec.head_width, memory->q);
+    lh_stage_tile<width>(a.dout, batch, head, pair.query, spec.queries, spec.head_width, dout);
+    lh_stage_tile<width>(keys.k, batch, head, pair.key, keys.count, spec.head_width, others);
     lh_stage_queries(a, delta, batch, head, pair.query, memory);
     lh_stage_kept(spec, kept, pair, head, &memory->kept);
     lh_await_copies();
     __syncthreads();
     LH_UNROLL
     for (int c = 0; c < LH_TILE_STEPS; ++c)
-        lh_multiply_positions<width, false>(memory->row[0] + first * pitch,
+        lh_multiply_positions<width, false>(memory->q + first * pitch,
                                             lh_band_of<width>(memory->vectors, first, c * LH_STEP),
                                             memory->product[rows->at.warp], scores[0][c]);
-    lh_multiply_rows<width>(memory->row[0] + first * pitch, memory->other, scores);
+    lh_multiply_rows<width>(memory->q + first * pitch, others, scores);
     __syncthreads();
-    lh_stage_tile<width>(keys.v, batch, head, pair.key, keys.count, spec.head_width, memory->other);
+    lh_stage_tile<width>(keys.v, batch, head, pair.key, keys.count, spec.head_width, others);
     lh_await_copies();
     __syncthreads();
     lh_clear_sums(slopes[0]);
-    lh_multiply_rows<width>(memory->row[1] + first * pitch, memory->other, slopes);
+    lh_multiply_rows<width>(dout + first * pitch, others, slopes);
     __syncthreads();
     spread_pair<width>(spec, pair, head, bias, scores[0], slopes[0], rows->at, memory);
     __syncthreads();
@@ -141,11 +141,12 @@ visit_tiles(const lh_attention_backward_args &a, const lh_kept_table &kept, cons
 }
 
 /* A block takes the pairs of tiles of one batch row, head and distance. */
-template <int width>
+template <int width, typename operand>
 __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
     pass_distances(lh_attention_backward_args a, lh_kept_table kept, int s, const real *delta,
                    real *sums, tile_distances distances, int64_t tasks) {
-    LH_SHARED_DYNAMIC(distance_memory<width>, memory);
+    typedef distance_memory<width, operand> block_memory;
+    LH_SHARED_DYNAMIC(block_memory, memory);
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &keys = spec.source[s];
     vector_rows<width> rows;
@@ -176,7 +177,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
             const lh_tile_rows to = {{sums, LH_REAL}, row * spec.head_width, spec.head_width,
                                      LH_STEP,         (int)spec.head_width,  LH_SET};
             lh_store_rows<width>(rows.sums[half], spec.scale * lh_scale_of_head(spec, head), to,
-                                 lh_scratch_of<width>(memory->row[0], rows.at.first), rows.at.lane);
+                                 lh_scratch_of<width>(memory->q, rows.at.first), rows.at.lane);
         }
         __syncthreads();
     }
@@ -235,20 +236,32 @@ static lh_status join_positions(const lh_launch *launch, const lh_attention_back
     });
 }
 
-template <int width>
-static lh_status launch_width(const lh_launch *launch, const lh_attention_backward_args *args,
+template <int width, typename operand>
+static lh_status launch_tiles(const lh_launch *launch, const lh_attention_backward_args *args,
                               const lh_kept_table &kept, const real *delta, real *sums) {
     const lh_attention_spec *spec = &args->spec;
-    const size_t bytes = sizeof(distance_memory<width>);
+    const size_t bytes = sizeof(distance_memory<width, operand>);
+    static_assert(sizeof(distance_memory<width, operand>) <= LH_EVERY_CARD_BYTES,
+                  "cards are asked for more than all have");
     for (int s = 0; s < spec->source_count; ++s) {
         const tile_distances distances = distances_of(spec, &spec->source[s]);
         const int64_t tasks = spec->batch * spec->heads * distances.count;
         if (tasks == 0) continue;
-        LH_CUDA_TRY(LH_LAUNCH((pass_distances<width>), lh_blocks(tasks, 1), LH_TILE_THREADS, bytes,
-                              launch, *args, kept, s, delta, sums, distances, tasks));
+        LH_CUDA_TRY(LH_LAUNCH((pass_distances<width, operand>), lh_blocks(tasks, 1),
+                              LH_TILE_THREADS, bytes, launch, *args, kept, s, delta, sums,
+                              distances, tasks));
         sums += elements_of(spec, distances);
     }
     return LH_OK;
+}
+
+template <int width>
+static lh_status launch_width(const lh_launch *launch, const lh_attention_backward_args *args,
+                              const lh_kept_table &kept, const real *delta, real *sums) {
+    if constexpr (width < LH_WIDEST_TILE)
+        if (args->spec.precision == LH_PRECISION_TF32)
+            return launch_tiles<width, float>(launch, args, kept, delta, sums);
+    return launch_tiles<width, __nv_bfloat16>(launch, args, kept, delta, sums);
 }
 
 lh_status lh_attention_tile_positions(const lh_launch *launch,

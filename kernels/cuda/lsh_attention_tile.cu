@@ -328,7 +328,7 @@ __global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
             lh_await_copies();
             __syncthreads();
             if (begin + at.first < view.length)
-                lh_visit_keys<width>(memory, at, NULL, multiply, slope, dq);
+                lh_visit_keys<width>(memory, at, (const operand *)NULL, multiply, slope, dq);
         }
         lh_await_copies();
         __syncthreads();

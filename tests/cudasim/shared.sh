@@ -18,7 +18,7 @@ step() {
 }
 
 step gpt2 'window=4 context=8' bf16 tf32
-step transformer_xl '' bf16
+step transformer_xl '' bf16 tf32
 step reformer 'positions=16 chunk=4 rounds=4 eval_rounds=4' bf16 tf32
 
 # The kernels of a width, by the names that the table of machine code has.

@@ -227,11 +227,12 @@ TEST(a_step_is_three_passes_of_each_segment) {
 }
 
 /* How many calls of attention are of these classes. */
-static int count_attention(const char *options, lh_cost_class forward, lh_cost_class backward) {
+static int count_attention(const char *model, const char *options, const char *precision,
+                           lh_cost_class forward, lh_cost_class backward) {
     step s;
     lh_step_cost cost;
     int count = 0;
-    if (!step_open(&s, "slide", options, "bf16") || !CHECK_OK(lh_step_cost_count(&s.spec, &cost)))
+    if (!step_open(&s, model, options, precision) || !CHECK_OK(lh_step_cost_count(&s.spec, &cost)))
         return -1;
     for (int64_t i = 0; i < cost.ledger.count; ++i) {
         const lh_ledger_call *call = &cost.ledger.call[i];
@@ -246,9 +247,19 @@ static int count_attention(const char *options, lh_cost_class forward, lh_cost_c
 TEST(a_bias_makes_attention_another_kernel) {
     static const char *const without = "layers=3 width=32 heads=2 window=16 position_bias=false";
     static const char *const with = "layers=3 width=32 heads=2 window=16";
-    CHECK_EQ_INT(count_attention(with, LH_COST_FORWARD_BIASED, LH_COST_BACKWARD_BIASED), 6);
-    CHECK_EQ_INT(count_attention(with, LH_COST_FORWARD, LH_COST_BACKWARD), 0);
-    CHECK_EQ_INT(count_attention(without, LH_COST_FORWARD, LH_COST_BACKWARD), 6);
+    CHECK_EQ_INT(
+        count_attention("slide", with, "bf16", LH_COST_FORWARD_BIASED, LH_COST_BACKWARD_BIASED), 6);
+    CHECK_EQ_INT(count_attention("slide", with, "bf16", LH_COST_FORWARD, LH_COST_BACKWARD), 0);
+    CHECK_EQ_INT(count_attention("slide", without, "bf16", LH_COST_FORWARD, LH_COST_BACKWARD), 6);
+}
+
+/* Also beside a bias that learns; in tf32 heads of more than 64 elements have no room for both. */
+TEST(attention_with_position_vectors_goes_by_tiles) {
+    static const char *const roomy = "layers=3 width=64 heads=1",
+                             *wide = "layers=3 width=128 heads=1";
+    CHECK_EQ_INT(count_attention("dai_xl", roomy, "tf32", LH_COST_TILE, LH_COST_TILE), 6);
+    CHECK_EQ_INT(count_attention("dai_xl", wide, "bf16", LH_COST_TILE, LH_COST_TILE), 6);
+    CHECK_EQ_INT(count_attention("dai_xl", wide, "tf32", LH_COST_REFERENCE, LH_COST_REFERENCE), 6);
 }
 
 TEST(what_a_session_refuses_is_told) {

@@ -317,11 +317,15 @@ static void backward(suite *s, const attention_shape *shape, attention_flags fla
     case_run(s);
 }
 
-/* Some rows of all shapes; one more where position vectors meet several tiles of tokens. */
+/* Some rows of all shapes. */
 static bool tries_coarse(int shape, int row) {
-    const bool placed =
-        attention_flags_at(row % SUITE_FLAG_ROWS).positions && row == 1 + 3 * (shape % 2);
-    return (row + shape) % 5 == 0 || (placed && attention_shapes[shape].queries > 64);
+    return (row + shape) % 5 == 0;
+}
+
+/* And those where position vectors, alone and beside a bias, meet several tiles of tokens. */
+static bool places_tiles(int shape, int row) {
+    const int alone = 1 + 3 * (shape % 2), beside = 3 + 3 * (shape % 2);
+    return (row == alone || row == beside) && attention_shapes[shape].queries > 64;
 }
 
 void cases_attention_backward(suite *s) {
@@ -332,9 +336,10 @@ void cases_attention_backward(suite *s) {
             const wishes *wanted = row % 2 == 0 ? &want : &all;
             if (suite_tries(s, i, row) && worth(s, i, row, LH_PRECISION_F32))
                 backward(s, &attention_shapes[i], attention_flags_at(row), wanted);
-            if (tries_coarse(i, row) && worth(s, i, row, LH_PRECISION_BF16))
+            const bool placed = places_tiles(i, row);
+            if ((placed || tries_coarse(i, row)) && worth(s, i, row, LH_PRECISION_BF16))
                 backward(s, &attention_shapes[i], flags_in(LH_PRECISION_BF16, row), wanted);
-            if (tries_coarse(i, row + 1) && worth(s, i, row, LH_PRECISION_TF32))
+            if ((placed || tries_coarse(i, row + 1)) && worth(s, i, row, LH_PRECISION_TF32))
                 backward(s, &attention_shapes[i], flags_in(LH_PRECISION_TF32, row), wanted);
         }
     }
