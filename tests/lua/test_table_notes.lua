@@ -119,4 +119,16 @@ t.test("what was chosen for a label of several data sets is told with the data s
     .. "LSTM (latex) rate=2; Slide rate=3.")
 end)
 
+t.test("many rows are counted, by what they chose and by the edge of it", function()
+  local rows, values = {}, { { "rate=1", { "Lowest rate" } }, { "rate=2", {} }, { "rate=3", { "Highest rate" } } }
+  for i = 1, 20 do
+    local text, edges = table.unpack(values[i <= 9 and 1 or i <= 18 and 2 or 3])
+    rows[i] = { label = "LSTM", dataset = "text " .. i, tuned = { text = text, edges = edges },
+      tune = { by = "valid_bits_per_byte", choices = 3, seeds = 1, rounds = 1 } }
+  end
+  t.equal(tuning.sentence(rows), "Chosen by valid_bits_per_byte among 3 trials a row: rate=1 in 9 rows; rate=2 in 9; "
+    .. "rate=3 in 2. At the edge of what was tried, beyond which better may lie: 11 of 20 rows. "
+    .. "Highest rate: LSTM (text 19); LSTM (text 20). Lowest rate: 9 rows.")
+end)
+
 t.finish()
