@@ -45,7 +45,10 @@ struct lh_device {
     lh_status (*begin_step)(lh_device *);
     lh_status (*end_step)(lh_device *);
     const lh_device_copies *copies; /* optional */
-    int64_t graphs_made;            /* for steps so far; while steps repeat there are no more */
+    /* Optional, for who has work under way that may never end: called before memory is taken or
+     * given back, which waits for all that the device is asked for (harness/run/ranks_mpi.c). */
+    void (*settle)(lh_device *);
+    int64_t graphs_made; /* for steps so far; while steps repeat there are no more */
     void (*close)(lh_device *);
     const char *name;       /* "NVIDIA H100 80GB HBM3"; NULL: the processor */
     int64_t memory_bytes;   /* that were free on a GPU when it was opened */

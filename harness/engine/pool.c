@@ -58,15 +58,22 @@ static size_class *class_find(lh_pool *pool, size_t bytes) {
     return &pool->class[next];
 }
 
+static void settle(lh_device *device) {
+    if (device->settle != NULL) device->settle(device);
+}
+
 static lh_status device_allocate(lh_pool *pool, size_t bytes, void **out) {
     if (lh_fault()) return LH_EMEMORY;
+    settle(pool->device);
     LH_TRY(pool->device->allocate(pool->device, bytes, out));
     pool->stats.device_allocations += 1;
     return LH_OK;
 }
 
 static void device_release(lh_pool *pool, void *memory) {
-    if (memory != NULL) pool->device->release(pool->device, memory);
+    if (memory == NULL) return;
+    settle(pool->device);
+    pool->device->release(pool->device, memory);
 }
 
 static void empty_cache(lh_pool *pool) {

@@ -14,6 +14,7 @@ struct lh_nccl {
     cudaStream_t stream;
     cudaEvent_t ready; /* a bucket's gradients are there */
     int finished;      /* how often sums were waited for, FIRST_SUMS at most */
+    bool summing;      /* nobody has seen the end of all sums since the last began */
 };
 
 /* A communicator that does not block may still be at work when its call returns. */
@@ -76,14 +77,20 @@ lh_status lh_nccl_poll(lh_nccl *nccl, bool sums, bool *done) {
     if (!*done || (!sums && nccl->finished == FIRST_SUMS)) return LH_OK;
     const cudaError_t work = cudaStreamQuery(nccl->stream);
     *done = work == cudaSuccess;
+    if (*done) nccl->summing = false;
     if (*done && sums && nccl->finished < FIRST_SUMS) nccl->finished += 1;
     return work == cudaErrorNotReady ? LH_OK : check_cuda(work);
+}
+
+bool lh_nccl_is_summing(const lh_nccl *nccl) {
+    return nccl->summing;
 }
 
 lh_status lh_nccl_start(lh_nccl *nccl, lh_device *device, real *x, int64_t count) {
     const ncclDataType_t type = sizeof(real) == sizeof(double) ? ncclFloat64 : ncclFloat32;
     LH_TRY(check_cuda(cudaEventRecord(nccl->ready, stream_of(device))));
     LH_TRY(check_cuda(cudaStreamWaitEvent(nccl->stream, nccl->ready, 0)));
+    nccl->summing = true;
     return check(
         ncclAllReduce(x, x, (size_t)count, type, ncclSum, nccl->communicator, nccl->stream));
 }

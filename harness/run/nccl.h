@@ -20,6 +20,9 @@ lh_status lh_nccl_start(lh_nccl *nccl, lh_device *device, real *x, int64_t count
  * them. */
 lh_status lh_nccl_poll(lh_nccl *nccl, bool sums, bool *done);
 
+/* Whether sums may be under way: some were started, and no poll has seen the end of all. */
+bool lh_nccl_is_summing(const lh_nccl *nccl);
+
 /* Waits for nobody: sums under way, in which the others may never take part, are given up. Among
  * ranks that all are well, after all of them have their sums. */
 void lh_nccl_close(lh_nccl *nccl);

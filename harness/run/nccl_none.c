@@ -23,6 +23,11 @@ lh_status lh_nccl_poll(lh_nccl *nccl, bool sums, bool *done) {
     return LH_EDEVICE;
 }
 
+bool lh_nccl_is_summing(const lh_nccl *nccl) {
+    (void)nccl;
+    return false;
+}
+
 void lh_nccl_close(lh_nccl *nccl) {
     (void)nccl;
 }

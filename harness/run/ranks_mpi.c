@@ -242,12 +242,31 @@ static lh_status check_gpus(lh_communicator *ranks, const lh_device *device) {
     return status;
 }
 
+/* A GPU that still adds up would wait for the others for ever, and whoever frees its memory with
+ * it. The next sum makes another communicator. */
+static void abandon(lh_communicator *ranks) {
+    (void)ranks;
+    if (world.nccl != NULL) lh_nccl_close(world.nccl);
+    world.nccl = NULL;
+}
+
+/* Memory is about to be taken or given back, inside the driver, where nobody would look for lost
+ * ranks: sums under way are waited for here, or given up. */
+static void settle(lh_device *device) {
+    (void)device;
+    if (world.nccl == NULL || !lh_nccl_is_summing(world.nccl)) return;
+    if (await(poll_sums, false) == LH_OK) return;
+    world.base.lost = true;
+    abandon(&world.base);
+}
+
 static lh_status start_on_gpu(lh_communicator *ranks, lh_device *device, real *x, int64_t count) {
     if (world.nccl == NULL) {
         LH_TRY(check_gpus(ranks, device));
         LH_TRY(lh_nccl_open(ranks, &world.nccl));
         LH_TRY(await(poll_nccl, false));
     }
+    device->settle = settle;
     LH_TRY(lh_nccl_start(world.nccl, device, x, count));
     return await(poll_nccl, false);
 }
@@ -267,16 +286,9 @@ static lh_status progress(lh_communicator *ranks) {
 
 static lh_status finish(lh_communicator *ranks, lh_device *device) {
     (void)ranks;
+    LH_TRY(usable());
     if (device->kind == LH_CPU) return await(poll_messages, false);
     return world.nccl != NULL ? await(poll_sums, false) : LH_OK;
-}
-
-/* A GPU that still adds up would wait for the others for ever, and whoever frees its memory with
- * it. The next sum makes another communicator. */
-static void abandon(lh_communicator *ranks) {
-    (void)ranks;
-    if (world.nccl != NULL) lh_nccl_close(world.nccl);
-    world.nccl = NULL;
 }
 
 static lh_status sum(lh_communicator *ranks, double *x, int64_t count) {

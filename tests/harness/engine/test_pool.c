@@ -60,6 +60,31 @@ TEST(counts_of_bytes_are_exact) {
     end(&b);
 }
 
+static int settled;
+
+static void settle(lh_device *device) {
+    (void)device;
+    settled += 1;
+}
+
+/* The driver would wait there for what may never end. */
+TEST(work_is_settled_before_memory_is_taken_or_given_back) {
+    bench b;
+    void *memory = NULL;
+    REQUIRE(begin(&b));
+    b.device->settle = settle;
+    settled = 0;
+    REQUIRE_OK(lh_pool_take(b.pool, 1000, &memory));
+    CHECK_EQ_INT(settled, 1);
+    lh_pool_return(b.pool, memory, 1000);
+    REQUIRE_OK(lh_pool_take(b.pool, 1000, &memory));
+    CHECK_EQ_INT(settled, 1); /* used again, so that nobody waits */
+    lh_pool_return(b.pool, memory, 1000);
+    lh_pool_destroy(b.pool);
+    CHECK_EQ_INT(settled, 2);
+    lh_device_close(b.device);
+}
+
 TEST(too_much_is_refused_and_the_pool_goes_on) {
     bench b;
     void *memory = NULL, *kept = NULL;

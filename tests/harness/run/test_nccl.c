@@ -4,10 +4,11 @@
 #include <string.h>
 
 /* The program has a stand-in of the same names (nccl_none.c). */
-#define lh_nccl_open  tested_open
-#define lh_nccl_start tested_start
-#define lh_nccl_poll  tested_poll
-#define lh_nccl_close tested_close
+#define lh_nccl_open       tested_open
+#define lh_nccl_start      tested_start
+#define lh_nccl_poll       tested_poll
+#define lh_nccl_is_summing tested_is_summing
+#define lh_nccl_close      tested_close
 #include "harness/run/nccl.c"
 
 #include "tests/test.h"
@@ -159,13 +160,15 @@ TEST(ranks_meet_without_waiting) {
 TEST(sums_are_there_when_their_stream_is_done) {
     bool done = true;
     lh_nccl *nccl = open_rank(1);
+    CHECK(!tested_is_summing(nccl));
     start_sum(nccl);
+    CHECK(tested_is_summing(nccl));
     fake.work = cudaErrorNotReady;
     CHECK_OK(tested_poll(nccl, true, &done));
-    CHECK(!done);
+    CHECK(!done && tested_is_summing(nccl));
     fake.work = cudaSuccess;
     CHECK_OK(tested_poll(nccl, true, &done));
-    CHECK(done);
+    CHECK(done && !tested_is_summing(nccl));
     CHECK_STR(fake.calls, "meet after-gradients sum query query ");
     tested_close(nccl);
 }

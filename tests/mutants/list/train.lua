@@ -67,6 +67,8 @@ return {
     file = "harness/run/nccl.c", tests = "tests/harness/run/test_nccl.c",
     { "config.blocking = 0;", "config.blocking = 1;", "who meets a lost rank waits for ever" },
     { "    LH_TRY(check(state));\n", "", "a rank that was lost during a sum is not seen" },
+    { "if (*done) nccl->summing = false;", "", "memory waits for sums that have ended" },
+    { "    nccl->summing = true;\n", "", "memory is freed while a lost rank's sum is under way" },
     { "(!sums && nccl->finished == FIRST_SUMS)", "!sums", "sums are under way while the first step takes memory" },
     { "if (nccl->communicator != NULL) (void)ncclCommAbort(nccl->communicator);", "",
       "the sums of a lost rank keep their stream for ever" },
