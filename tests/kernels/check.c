@@ -149,10 +149,11 @@ static void run_references(suite *s) {
     }
 }
 
-/* Twice what plain loops in the tested precision are off by, and a few units in the last place of
- * the largest result. */
+/* Three times what plain loops in the tested precision are off by, and a few units in the last
+ * place of the largest result. Of a sum of few operands that are rounded to bf16 roundings may
+ * cancel in all three evaluations: twice was once too little. */
 static precise allowed_for(const suite *s, const buffer *b) {
-    return s->exact ? 0 : 2 * b->off + ULPS * ulp_of(b->type) * b->scale;
+    return s->exact ? 0 : 3 * b->off + ULPS * ulp_of(b->type) * b->scale;
 }
 
 /* How far one element is off; infinite when of another kind. */
