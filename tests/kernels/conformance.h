@@ -55,9 +55,9 @@ typedef struct kernel_entry {
     void (*bench)(suite *);
 } kernel_entry;
 
-/* The mode of fenv.h that the plain loops run in: asking the library for it at every operand took a
- * third of the suite. */
-extern int suite_rounding;
+/* The mode of fenv.h that the plain loops run in, since asking the library for it at every operand
+ * took a third of the suite; and how many operands were rounded by turns in it. */
+extern int suite_rounding, suite_roundings;
 
 extern const kernel_entry kernel_entries[];
 extern const int kernel_entry_count;

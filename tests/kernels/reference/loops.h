@@ -32,6 +32,14 @@ static inline void store(number *y, lh_write write, number value) {
     *y = write == LH_ADD ? *y + value : value;
 }
 
+/* Whether an operand that ends with `rest` of a unit in the last place is rounded up; towards zero
+ * stands for up and down by turns. */
+static inline bool rounds_up(uint32_t rest, uint32_t unit, bool odd) {
+    if (suite_rounding == FE_TONEAREST) return rest + odd > unit / 2;
+    if (suite_rounding == FE_TOWARDZERO) return rest > 0 && suite_roundings++ % 2 == 0;
+    return suite_rounding == FE_UPWARD && rest > 0;
+}
+
 /* The operand of a matrix product, rounded as the rest of the arithmetic is at present. */
 static inline real rounded(real x, lh_precision precision) {
     const int dropped = precision == LH_PRECISION_BF16   ? 16
@@ -43,9 +51,7 @@ static inline real rounded(real x, lh_precision precision) {
     memcpy(&bits, &from, sizeof bits);
     const uint32_t unit = (uint32_t)1 << dropped, rest = bits & (unit - 1);
     const bool odd = (bits & unit) != 0;
-    const bool up = suite_rounding == FE_TONEAREST ? rest + odd > unit / 2
-                                                   : suite_rounding == FE_UPWARD && rest > 0;
-    bits = bits - rest + (up ? unit : 0);
+    bits = bits - rest + (rounds_up(rest, unit, odd) ? unit : 0);
     float to = 0;
     memcpy(&to, &bits, sizeof to);
     return (real)to;
