@@ -292,7 +292,7 @@ end)
 -- What a browser makes of a page, its script run; skipped where there is none.
 local function in_browser(text)
   core.write_file(folder .. "/try.html", text)
-  local pipe = io.popen(("chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=2000 --dump-dom "
+  local pipe = io.popen(("chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=600000 --dump-dom "
     .. "'file://%s/try.html' 2>/dev/null"):format(folder))
   local made = pipe:read "a"
   pipe:close()
