@@ -9,17 +9,18 @@
 #                                           compute-sanitizer: accesses to memory, and use of barriers
 #   scripts/gpu-check.sh speed [FOLDER]     at once after it: the card's own matrix rates, the paper-size baseline's
 #                                           step with graphs and, of one setting, without, with passes in place of
-#                                           epilogues, and one peer: PEER=slide, brt or gpt2, in PyTorch where python3,
-#                                           or what PYTHON names, has it; then, in what time is left, races of
-#                                           captured steps, and kernels under compute-sanitizer
+#                                           epilogues; what each kernel of a step takes, by ncu; and one peer:
+#                                           PEER=slide, brt or gpt2, in PyTorch where python3, or what PYTHON names,
+#                                           has it; then, in what time is left, races of captured steps, and kernels
+#                                           under compute-sanitizer
 #   scripts/gpu-check.sh file [FOLDER]      afterwards, where the history is: puts a call's CSV under results/reference,
 #                                           by card
 #
-# Each of the middle two takes LIMIT seconds at most, 330 unless told, and builds on the spot only where build/gpu does
-# not run on the card. FOLDER is $OUT, else results/gpu, and gets eight files at most: summary.csv with a line for each part as
-# soon as it has ended, and the commit that was built, conformance.csv with one for each kernel, logs.tar.gz with what each part printed. A part that
-# fails or takes too long keeps none of the others from running; what spare time did not suffice for is told, and is no
-# failure.
+# Each of the middle two takes LIMIT seconds at most, 330 unless told, and of its parts those alone that PARTS names; it
+# builds on the spot only where build/gpu does not run on the card. FOLDER is $OUT, else results/gpu, and gets eight
+# files at most: summary.csv with a line for each part as soon as it has ended, and the commit that was built,
+# conformance.csv with one for each kernel, logs.tar.gz with what each part printed. A part that fails or takes too long
+# keeps none of the others from running; what spare time did not suffice for is told, and is no failure.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 mode=${1:-}
@@ -136,6 +137,7 @@ is_failure() {
 part() {
     local name=$1 limit=$2 start=$SECONDS left=$((seconds - SECONDS)) ending source status=0
     shift 2
+    [[ " ${PARTS:-$name} " = *" $name "* ]] || return 0
     [ $left -gt "$limit" ] || limit=$left
     if [ "$limit" -gt 0 ]; then
         timeout --kill-after=5 "$limit" "$@" >"$logs/$name.log" 2>&1
@@ -216,6 +218,27 @@ rates() {
     "$card/matrix_rate" >"$folder/rates.csv" && cat "$folder/rates.csv"
 }
 
+# What each kernel of a step takes: started one by one, since ncu sees a graph as one. Then all that it knows of a few.
+profile() {
+    local model raw status=0
+    command -v ncu >/dev/null || return "$absent"
+    for model in "$@"; do
+        raw=$logs/profile-$model.csv
+        profiled --csv --page raw --print-units base \
+            --metrics gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum \
+            "$program" lua tests/gpu/profile.lua steps "$model" >"$raw" || { tail -n 5 "$raw"; status=1; continue; }
+        "$program" lua tests/gpu/profile.lua sum "$raw" "$folder" "$model" || status=1
+    done
+    profiled --set full --page details --kernel-name 'regex:attend|pass_|rms|unit|unary|column' --launch-skip 20 \
+        --launch-count 40 "$program" lua tests/gpu/profile.lua steps slide || status=1
+    return $status
+}
+
+profiled() {
+    LH_GRAPHS=0 LONGHAUL_BLAS_CHOSEN=1 OPENBLAS_NUM_THREADS=1 ncu --target-processes all --clock-control none \
+        --print-kernel-base demangled "$@" </dev/null
+}
+
 # What is bound by the processor beside what is bound by opening the card; then the sanitizers, which take the card's
 # time, in a call that has nothing to time. The first of them is in the limit whatever the others take.
 correct() {
@@ -233,6 +256,7 @@ speed() {
     part steps 90 "$program" lua tests/gpu/speed.lua "$folder"
     part steps-passes 25 env LH_EPILOGUES=0 "$program" lua tests/gpu/speed.lua "$folder"
     part steps-eager 25 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
+    part profile 75 bash -c 'profile slide gpt2 reformer transformer_xl'
     part peer 150 env PYTHON="env LD_LIBRARY_PATH=$given ${PYTHON:-python3}" \
         "$program" lua tests/gpu/peers.lua "$folder" "${PEER:-slide}"
     grep -h 'of bf16' "$logs"/*.log
@@ -278,9 +302,9 @@ failures=$logs/failures
 : >"$failures"
 echo "part,seconds,verdict,code_version,dirty,date" >"$folder/summary.csv"
 GPU_NAME=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
-export -f has_tools build note_source conformance_all one_kernel models rates
+export -f has_tools build note_source conformance_all one_kernel models rates profile profiled
 export -f looked_and_found_nothing sanitizer sanitized sanitized_steps
-export folder jobs half card conformance program refused absent GPU_NAME
+export folder logs jobs half card conformance program refused absent GPU_NAME
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv | tee "$folder/card.csv"
 unpack

@@ -5,22 +5,29 @@ local cost = require "longhaul.run.cost"
 local csv = require "longhaul.run.csv"
 
 -- Transformer-XL of Hutchins et al. 2022, section 4: segment 4096 with a window of 512, a layer
--- of width 1024 with 8 heads of 128; the block-recurrent model beside it; and GPT-2 of 124 million.
+-- of width 1024 with 8 heads of 128; the block-recurrent model beside it; GPT-2 of 124 million; one
+-- with position vectors; and Reformer on 16K tokens.
 local stack = { segment = 4096, options = "layers=12 width=1024 heads=8 window=512" }
 local tiny_stack = { segment = 16, options = "layers=4 width=16 heads=2 window=8" }
 local shapes = {
   slide = stack, brt = stack,
   gpt2 = { segment = 1024, options = "layers=12 width=768 heads=12 context=1024" },
+  transformer_xl = { segment = 1024, options = "layers=12 width=512 heads=8" },
+  reformer = { segment = 16384, options = "layers=12 width=1024 heads=8" },
 }
 local tiny_shapes = {
   slide = tiny_stack, brt = tiny_stack,
   gpt2 = { segment = 16, options = "layers=4 width=16 heads=2 context=16" },
+  transformer_xl = { segment = 16, options = "layers=4 width=16 heads=2" },
+  reformer = { segment = 128, options = "layers=4 width=16 heads=2" },
 }
 
 local models = {
   ["slide"] = { "slide", "" },
   ["brt fixed:skip"] = { "brt", " recurrence=fixed:skip" },
   ["gpt2"] = { "gpt2", "" },
+  ["transformer_xl"] = { "transformer_xl", "" },
+  ["reformer"] = { "reformer", "" },
 }
 
 -- What is expected of the card that is here; of another, what is of an H200.
@@ -51,11 +58,12 @@ return function(tiny)
 
   function baseline.segment(setting) return shape_of(setting).segment end
 
-  -- setting: model, precision, batch and dropout (default 0); steps in all, without a point of the
-  -- loss curve before their end.
+  -- setting: model, precision, batch, dropout (default 0), layers (default: its shape has them); steps in all, without a
+  -- point of the loss curve before their end.
   local function parts(setting, steps)
     local model, shape = models[setting.model], shape_of(setting)
     local options = ("%s dropout=%g%s"):format(shape.options, setting.dropout or 0, model[2])
+    if setting.layers then options = options:gsub("layers=%d+", "layers=" .. setting.layers) end
     local task = ("name=generate:books documents=%d document_bytes=%d segment=%d batch=%d"):format(
       4 * setting.batch, 16 * shape.segment, shape.segment, setting.batch)
     local train = ("steps=%d warmup=1000 log_every=%d precision=%s"):format(steps, steps,

@@ -3,9 +3,9 @@
 --   longhaul lua tests/gpu/speed.lua FOLDER [tiny]
 -- Reads FOLDER/rates.csv, writes FOLDER/speed.csv, beside each time what arithmetic expects of the
 -- card (`longhaul describe MODEL --cost`), of GPU_NAME's if that is known there. LH_GRAPHS=0 starts
--- kernels one by one, in the first setting alone, into speed-eager.csv: the difference is what the
--- gaps between them cost. LH_EPILOGUES=0 has biases, activations and residuals in passes of their
--- own, where they are most, into speed-passes.csv.
+-- kernels one by one, in the first setting alone: the difference is what the gaps between them cost.
+-- LH_EPILOGUES=0 has biases, activations and residuals in passes of their own, where they are most.
+-- Rows of the other executions that the file has stay.
 -- Fails where the driver makes a graph anew for steps that repeat: it takes milliseconds. `tiny`
 -- shows that the script runs, on any machine.
 local core = require "longhaul.core"
@@ -19,10 +19,13 @@ local settings = {
   { model = "slide", precision = "bf16", batch = 4 },
   { model = "slide", precision = "bf16", batch = 1 },
   { model = "slide", precision = "tf32", batch = 1 },
-  { model = "slide", precision = "f32", batch = 1 },
   { model = "brt fixed:skip", precision = "bf16", batch = 4 },
   { model = "slide", precision = "bf16", batch = 4, dropout = 0.05 },
   { model = "gpt2", precision = "bf16", batch = 16, dropout = 0.1 },
+  { model = "transformer_xl", precision = "bf16", batch = 8 },
+  { model = "transformer_xl", precision = "tf32", batch = 8 },
+  { model = "reformer", precision = "bf16", batch = 1 },
+  { model = "slide", precision = "f32", batch = 1 },
 }
 
 -- The protocol's steps, each waited for; then steps that follow each other as in a run.
@@ -34,17 +37,28 @@ local function measure(setting)
 end
 
 local rates = baseline.rates(folder)
-local rows, execution, remade = {}, "graph", 0
+local execution, measured, remade = "graph", 0, 0
 if os.getenv "LH_GRAPHS" == "0" then
   settings, execution = { settings[1] }, "eager"
 elseif os.getenv "LH_EPILOGUES" == "0" then
-  settings, execution = { settings[1], settings[#settings] }, "passes"
+  settings, execution = { settings[1], settings[6] }, "passes"
 end
+
+-- What the file has of other executions.
+local function rows_before()
+  local kept = {}
+  if not core.exists(folder .. "/speed.csv") then return kept end
+  for _, row in ipairs(csv.read(folder .. "/speed.csv")) do
+    if row.execution ~= execution then kept[#kept + 1] = row end
+  end
+  return kept
+end
+
+local rows = rows_before()
 
 -- After each setting: what ends the call keeps what was measured before it.
 local function write()
-  local file = execution == "graph" and "/speed.csv" or ("/speed-%s.csv"):format(execution)
-  csv.write(folder .. file, { "model", "precision", "batch", "dropout", "segment", "execution",
+  csv.write(folder .. "/speed.csv", { "model", "precision", "batch", "dropout", "segment", "execution",
     "expected_ms", "expected_on", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
     "following_step_ms", "graphs_after_warmup", "peak_memory_bytes", "flops", "share_of_bf16" }, rows)
 end
@@ -64,6 +78,7 @@ for _, setting in ipairs(settings) do
       following_step_ms = following, graphs_after_warmup = time.graphs_after_warmup,
       peak_memory_bytes = baseline.memory(time), flops = reached,
       share_of_bf16 = rates.bf16 and reached / rates.bf16 or "" }
+    measured = measured + 1
     write()
     print(("%-16s %-5s batch %d, dropout %g, %s: %.2f ms alone, %.2f ms in a row, %.2f expected, "
       .. "%.1f TFLOP/s%s"):format(name, setting.precision, setting.batch, setting.dropout or 0,
@@ -77,4 +92,4 @@ for _, setting in ipairs(settings) do
     print(("%-16s %-5s batch %d: %s"):format(name, setting.precision, setting.batch, time))
   end
 end
-return #rows == #settings and remade == 0 and 0 or 1
+return measured == #settings and remade == 0 and 0 or 1

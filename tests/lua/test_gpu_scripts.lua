@@ -91,14 +91,14 @@ end)
 t.test("beside a step's time stands what is expected of it", function()
   t.equal(run("speed.lua", "tiny", sessions(loss), times(7, 0)), 0)
   local rows = csv.read(folder .. "/speed.csv")
-  t.equal(#rows, 7)
+  t.equal(#rows, 10)
   for _, row in ipairs(rows) do
     t.check(tonumber(row.expected_ms) > 0, row.model)
     t.equal(row.expected_on, "h200")
   end
-  t.near(tonumber(rows[6].dropout), 0.05, 1e-9)
-  t.equal(rows[7].model, "gpt2")
-  t.check(tonumber(rows[6].expected_ms) >= tonumber(rows[1].expected_ms))
+  t.near(tonumber(rows[5].dropout), 0.05, 1e-9)
+  t.equal(rows[6].model, "gpt2")
+  t.check(tonumber(rows[5].expected_ms) >= tonumber(rows[1].expected_ms))
 end)
 
 -- The rows of a script that runs in such an environment.
@@ -111,17 +111,68 @@ local function rows_with(environment, file)
 end
 
 t.test("kernels one by one are timed in one setting, on the card that is named", function()
-  local rows = rows_with({ LH_GRAPHS = "0", GPU_NAME = "NVIDIA H100 80GB HBM3" }, "/speed-eager.csv")
-  t.equal(#rows, 1)
-  t.equal(rows[1].execution, "eager")
-  t.equal(rows[1].expected_on, "h100")
+  local rows = rows_with({ LH_GRAPHS = "0", GPU_NAME = "NVIDIA H100 80GB HBM3" }, "/speed.csv")
+  t.equal(#rows, 11)
+  t.equal(rows[10].execution, "graph")
+  t.equal(rows[11].execution, "eager")
+  t.equal(rows[11].expected_on, "h100")
 end)
 
 t.test("passes in place of epilogues are timed with and without biases", function()
-  local rows = rows_with({ LH_EPILOGUES = "0" }, "/speed-passes.csv")
-  t.equal(#rows, 2)
-  t.equal(rows[1].execution, "passes")
-  t.equal(rows[2].model, "gpt2")
+  local rows = rows_with({ LH_EPILOGUES = "0" }, "/speed.csv")
+  t.equal(#rows, 13)
+  t.equal(rows[12].execution, "passes")
+  t.equal(rows[13].model, "gpt2")
+end)
+
+-- What ncu writes of two steps of `launches` kernels after one that no step has: its own words among
+-- those of the program, names, units, and a line for each launch.
+local function ncu_csv(launches, second)
+  local lines = { "==PROF== Connected to process 7", "the program's own words",
+    '"ID","Kernel Name","Grid Size","gpu__time_duration.sum","dram__bytes_read.sum","dram__bytes_write.sum"',
+    '"","","","ns","byte","byte"', '"0","draw(float *)","(1, 1, 1)","9,000","1","1"' }
+  for step = 1, 2 do
+    for i = 1, launches do
+      local name = i == 7 and step == 2 and second or i % 2 == 0 and "void pass<(int)4>(args, int)" or "copy(float *)"
+      lines[#lines + 1] = ('"%d","%s","(%d, 1, 1)","%s","2,000","1000"'):format(i, name, i,
+        step == 1 and "5" or "1,500.5")
+    end
+  end
+  local raw = os.tmpname()
+  local file <close> = assert(io.open(raw, "w"))
+  file:write(table.concat(lines, "\n"), "\n")
+  return raw
+end
+
+-- What profile.lua says of it.
+local function profile(raw, model)
+  local real_print = print
+  print = function() end
+  local good, problem = pcall(assert(loadfile "tests/gpu/profile.lua"), "sum", raw, folder, model)
+  print = real_print
+  os.remove(raw)
+  return good, problem
+end
+
+t.test("of what ncu saw the last step counts, by kernel", function()
+  t.check(profile(ncu_csv(70), "gpt2"))
+  t.check(profile(ncu_csv(80), "slide"))
+  local rows = csv.read(folder .. "/profile.csv")
+  t.equal(#rows, 4)
+  t.equal(rows[1].model, "gpt2")
+  t.equal(rows[3].kernel == "copy" and rows[4].kernel or rows[3].kernel, "void pass<(int)4>")
+  t.equal(rows[3].launches, "40")
+  t.near(tonumber(rows[3].ms), 40 * 1500.5e-6, 1e-9)
+  t.near(tonumber(rows[3].bytes_read), 80000, 1e-9)
+  t.near(tonumber(rows[3].bytes_written), 40000, 1e-9)
+  t.check(profile(ncu_csv(70), "slide"))
+  t.equal(#csv.read(folder .. "/profile.csv"), 4)
+end)
+
+t.test("where no two steps are alike nothing is summed", function()
+  local good, problem = profile(ncu_csv(70, "other(int)"), "slide")
+  t.check(not good)
+  t.contains(problem, "no two steps alike among 141 launches")
 end)
 
 -- Ours takes 20 ms where it is waited for and `ours` in a row; theirs 15 and 10.
@@ -176,14 +227,14 @@ end
 t.test("what was measured is in the file before the next is", function()
   t.equal(rows_at_sessions("/speed.csv", function(counting)
     run("speed.lua", "tiny", counting(sessions(loss)), times(7, 0))
-  end), "0 1 2 3 4 5 6")
+  end), "0 1 2 3 4 5 6 7 8 9")
   t.equal(rows_at_sessions("/losses.csv", function(counting)
     run("losses.lua", 12, counting(sessions(loss)))
   end), "0 0 1 2 3 3 4 5 6 6 7 8")
   t.equal(rows_at_sessions("/peers-slide.csv", function(counting) peers(9, "slide", counting) end), "0 1")
 end)
 
-for _, name in ipairs { "losses", "speed", "speed-eager", "speed-passes", "peers-slide", "peers-gpt2" } do
+for _, name in ipairs { "losses", "speed", "profile", "peers-slide", "peers-gpt2" } do
   os.remove(folder .. "/" .. name .. ".csv")
 end
 os.remove(folder)
