@@ -58,8 +58,8 @@ return function(tiny)
 
   function baseline.segment(setting) return shape_of(setting).segment end
 
-  -- setting: model, precision, batch, dropout (default 0), layers (default: its shape has them); steps in all, without a
-  -- point of the loss curve before their end.
+  -- setting: model, precision, batch, dropout (default 0), layers (default: its shape has them); steps in all, without
+  -- a point of the loss curve before their end.
   local function parts(setting, steps)
     local model, shape = models[setting.model], shape_of(setting)
     local options = ("%s dropout=%g%s"):format(shape.options, setting.dropout or 0, model[2])
