@@ -19,6 +19,7 @@ enum {
     LH_PACKED_BYTES = 16, /* what a thread moves at once */
     LH_TILE_DIAGONALS = 2 * LH_TILE - 1,
     LH_WIDEST_TILE = 128,
+    LH_MOST_TOKENS = 1 << 29,       /* so that sums of three such numbers are an int */
     LH_WIDEST_BYTES = 160 << 10,    /* of shared memory that they take at most in tf32 */
     LH_EVERY_CARD_BYTES = 99 << 10, /* that a block may have of every card from 8.0 on */
     LH_THIRD_BYTES = 75 << 10,      /* a third of what a multiprocessor of Hopper has for blocks */
@@ -52,6 +53,14 @@ static inline bool lh_tiles_have_room(lh_precision precision, int64_t head_width
     if (precision == LH_PRECISION_F32 || head_width > LH_WIDEST_TILE) return false;
     return precision == LH_PRECISION_BF16 || lh_tile_width(head_width) < LH_WIDEST_TILE ||
            lh_has_shared(LH_WIDEST_BYTES);
+}
+
+/* Whether they count the tokens of an attention. */
+static inline bool lh_tiles_count(const lh_attention_spec *spec) {
+    int64_t most = spec->queries;
+    for (int s = 0; s < spec->source_count; ++s)
+        most = lh_max(most, spec->source[s].count);
+    return most <= LH_MOST_TOKENS;
 }
 
 /* Whether the kernels for tensor cores take an attention of such queries; the others take all. In
@@ -124,7 +133,8 @@ typedef struct lh_row_run {
     }
 } lh_row_run;
 
-/* The same of such rows: of those that are not there no more than an address is made. */
+/* The same of such rows: of those that are not there no more than an address is made, and where
+ * all are nothing is asked of any. */
 template <int width, int rows, int threads>
 __device__ static inline void lh_stage_packed(const __nv_bfloat16 *first, int64_t stride,
                                               int64_t head_width, const lh_row_run &run_of_rows,
@@ -133,11 +143,19 @@ __device__ static inline void lh_stage_packed(const __nv_bfloat16 *first, int64_
     enum { pitch = lh_tile_shape<width>::pitch, step = threads / runs };
     const int column = (int)threadIdx.x % runs * run, begin = (int)threadIdx.x / runs;
     const int count = column < head_width ? run_of_rows.count : 0;
+    const int64_t apart = step * stride * (int64_t)sizeof *first;
     uintptr_t from = (uintptr_t)(first + (run_of_rows.begin + begin) * stride + column);
+    __nv_bfloat16 *to = tile + begin * pitch + column;
+    if (count >= rows) {
+        LH_UNROLL
+        for (int n = 0; n < rows / step; ++n, from += apart)
+            lh_copy_later(to + n * step * pitch, reinterpret_cast<const void *>(from), true);
+        return;
+    }
     LH_UNROLL
-    for (int n = 0; n < rows / step; ++n, from += step * stride * sizeof *first)
-        lh_copy_later(tile + (begin + n * step) * pitch + column,
-                      reinterpret_cast<const void *>(from), begin + n * step < count);
+    for (int n = 0; n < rows / step; ++n, from += apart)
+        lh_copy_later(to + n * step * pitch, reinterpret_cast<const void *>(from),
+                      begin + n * step < count);
 }
 
 /* The same of floats: a thread asks for some of its rows before it stores the first. */
@@ -373,39 +391,39 @@ __device__ static inline void lh_pick(lh_sums (&blocks)[LH_TILE_STEPS], int c, l
     }
 }
 
-/* Gives each element of a warp's 16 rows to put(row, column, value), by way of `scratch`, the
- * memory of its own staged rows: spill(half) writes half the columns there. */
-template <int width, typename spilling, typename putting>
-__device__ static inline void lh_put_halves(const float *scratch, int lane, const spilling &spill,
-                                            const putting &put) {
+/* Brings a warp's 16 rows of sums into `scratch`, the memory of its own staged rows: half of the
+ * columns, then the others; take(first) finds those from column `first` on there, in 16 rows of
+ * shape::scratch_pitch floats. */
+template <int width, typename taking>
+__device__ static inline void lh_take_halves(lh_sums (&sums)[width / LH_STEP], float *scratch,
+                                             const taking &take) {
     typedef lh_tile_shape<width> shape;
-    enum { columns = shape::scratch_steps * LH_STEP };
     LH_UNROLL
     for (int half = 0; half < 2; ++half) {
         __syncwarp();
-        spill(half);
+        LH_UNROLL
+        for (int d = 0; d < shape::scratch_steps; ++d)
+            lh_write_sums(sums[half * shape::scratch_steps + d], shape::scratch_pitch,
+                          scratch + d * LH_STEP);
         __syncwarp();
-        for (int i = lane; i < LH_STEP * columns; i += LH_WARP) {
-            const int row = i / columns, column = i % columns;
-            put(row, half * columns + column, scratch[row * shape::scratch_pitch + column]);
-        }
+        take(half * shape::scratch_steps * LH_STEP);
     }
     __syncwarp();
 }
 
 /* A warp calls put(row, column, value) for 16 rows of sums, a row's columns side by side in the
- * lanes; `scratch` is the warp's own, 16 rows of shape::scratch_pitch floats. */
+ * lanes. */
 template <int width, typename putting>
 __device__ static inline void lh_put_rows(lh_sums (&sums)[width / LH_STEP], float *scratch,
                                           int lane, const putting &put) {
     typedef lh_tile_shape<width> shape;
-    const auto spill = [&](int half) {
-        LH_UNROLL
-        for (int d = 0; d < shape::scratch_steps; ++d)
-            lh_write_sums(sums[half * shape::scratch_steps + d], shape::scratch_pitch,
-                          scratch + d * LH_STEP);
-    };
-    lh_put_halves<width>(scratch, lane, spill, put);
+    enum { columns = shape::scratch_steps * LH_STEP };
+    lh_take_halves<width>(sums, scratch, [&](int first) {
+        for (int i = lane; i < LH_STEP * columns; i += LH_WARP) {
+            const int row = i / columns, column = i % columns;
+            put(row, first + column, scratch[row * shape::scratch_pitch + column]);
+        }
+    });
 }
 
 /* Where the rows of a warp's result go. */
@@ -425,6 +443,47 @@ __device__ static inline lh_tile_rows lh_rows_of(const lh_heads &heads, int64_t 
             (int)head_width,    write};
 }
 
+/* Whether they are set, and begin and end at multiples of 16 bytes. */
+template <typename element> __device__ static inline bool lh_are_packed(const lh_tile_rows &to) {
+    enum { run = LH_PACKED_BYTES / sizeof(element) };
+    return to.write == LH_SET && to.width % run == 0 && to.token_stride % run == 0 &&
+           (uintptr_t)(lh_elements<element>(to.act) + to.first) % LH_PACKED_BYTES == 0;
+}
+
+/* 16 bytes of numbers, scaled. */
+__device__ static inline void lh_store_packed(const float *from, real scale, __nv_bfloat16 *to) {
+    unsigned pairs[4];
+    LH_UNROLL
+    for (int n = 0; n < 4; ++n)
+        pairs[n] = lh_pack(scale * from[2 * n], scale * from[2 * n + 1]);
+    *reinterpret_cast<int4 *>(to) = {(int)pairs[0], (int)pairs[1], (int)pairs[2], (int)pairs[3]};
+}
+
+__device__ static inline void lh_store_packed(const float *from, real scale, real *to) {
+    *reinterpret_cast<float4 *>(to) = {scale * from[0], scale * from[1], scale * from[2],
+                                       scale * from[3]};
+}
+
+/* A warp's 16 rows that are packed: a lane stores the same columns of every `step`-th row. */
+template <int width, typename element>
+__device__ static inline void lh_store_packed_rows(lh_sums (&sums)[width / LH_STEP], real scale,
+                                                   const lh_tile_rows &to, float *scratch,
+                                                   int lane) {
+    typedef lh_tile_shape<width> shape;
+    enum { run = LH_PACKED_BYTES / sizeof(element) };
+    enum { runs = shape::scratch_steps * LH_STEP / run, step = LH_WARP / runs };
+    const int column = lane % runs * run;
+    lh_take_halves<width>(sums, scratch, [&](int first) {
+        if (first + column >= to.width) return;
+        element *row = lh_elements<element>(to.act) + to.first + first + column;
+        LH_UNROLL
+        for (int n = lane / runs; n < LH_STEP; n += step)
+            if (n < to.rows)
+                lh_store_packed(scratch + n * shape::scratch_pitch + column, scale,
+                                row + n * to.token_stride);
+    });
+}
+
 /* An element, where there is such a row and column. */
 __device__ static inline void lh_store_element(const lh_tile_rows &to, int row, int column,
                                                real value) {
@@ -436,6 +495,10 @@ __device__ static inline void lh_store_element(const lh_tile_rows &to, int row, 
 template <int width>
 __device__ static inline void lh_store_rows(lh_sums (&sums)[width / LH_STEP], real scale,
                                             const lh_tile_rows &to, float *scratch, int lane) {
+    if (to.act.dtype == LH_BF16 && lh_are_packed<__nv_bfloat16>(to))
+        return lh_store_packed_rows<width, __nv_bfloat16>(sums, scale, to, scratch, lane);
+    if (to.act.dtype == LH_REAL && lh_are_packed<real>(to))
+        return lh_store_packed_rows<width, real>(sums, scale, to, scratch, lane);
     lh_put_rows<width>(sums, scratch, lane, [&](int row, int column, real value) {
         lh_store_element(to, row, column, scale * value);
     });
@@ -452,47 +515,67 @@ typedef struct lh_tile_pair {
     int64_t query, key;
 } lh_tile_pair;
 
-/* Beyond a tile's corners all diagonals are alike. */
-__device__ static inline int lh_clamp_diagonal(int64_t difference) {
-    return (int)lh_max(-LH_TILE, lh_min(difference, LH_TILE));
+/* What all pairs of a batch row's queries and a source's keys have in common, as numbers that need
+ * no 64 bits: a block asks it once. */
+typedef struct lh_pair_limits {
+    int64_t batch;
+    int source;
+    bool chunks;
+    int query_end, key_end;
+    int nearest, farthest; /* of query - key, both counted from 0 */
+} lh_pair_limits;
+
+__device__ static inline int lh_clamp_tokens(int64_t tokens) {
+    return (int)lh_max(-LH_MOST_TOKENS, lh_min(tokens, LH_MOST_TOKENS));
 }
 
-/* The tiles from `query` and from `key` on, of what is before `query_end` and `key_end`. */
-__device__ static inline lh_tile_pair lh_pair_tiles(const lh_attention_spec &spec, int source,
-                                                    int64_t batch, int64_t query, int64_t query_end,
-                                                    int64_t key, int64_t key_end) {
+/* Of what is before `query_end` and `key_end`. */
+__device__ static inline lh_pair_limits lh_limits_of(const lh_attention_spec &spec, int source,
+                                                     int64_t batch, int64_t query_end,
+                                                     int64_t key_end) {
     const lh_key_source &keys = spec.source[source];
-    const int64_t offset = query - keys.first - key; /* distance = offset + i - j */
+    const int64_t filled = keys.filled != NULL ? keys.filled[batch] : key_end;
+    const int64_t nearest = keys.everywhere ? -LH_FAR : keys.first + spec.min_distance;
+    const int64_t farthest = keys.everywhere ? LH_FAR : keys.first + spec.max_distance;
+    return {batch,
+            source,
+            spec.chunk > 0 && !keys.everywhere,
+            lh_clamp_tokens(query_end),
+            lh_clamp_tokens(lh_min(key_end, filled)),
+            lh_clamp_tokens(nearest),
+            lh_clamp_tokens(farthest)};
+}
+
+/* Beyond a tile's corners all diagonals are alike. */
+__device__ static inline int lh_clamp_diagonal(int difference) {
+    return max(-(int)LH_TILE, min(difference, (int)LH_TILE));
+}
+
+/* The tiles from `query` and from `key` on. */
+__device__ static inline lh_tile_pair lh_pair_tiles(const lh_pair_limits &limits, int64_t query,
+                                                    int64_t key) {
+    const int offset = (int)(query - key);
     lh_tile_pair pair;
-    pair.batch = batch;
-    pair.source = source;
+    pair.batch = limits.batch;
+    pair.source = limits.source;
     pair.query = query;
     pair.key = key;
-    pair.queries = (int)lh_min(query_end - query, LH_TILE);
-    const int64_t filled = keys.filled != NULL ? keys.filled[batch] : key_end;
-    pair.keys = (int)lh_max(0, lh_min(lh_min(key_end, filled) - key, LH_TILE));
-    pair.nearest = keys.everywhere ? -LH_TILE : lh_clamp_diagonal(spec.min_distance - offset);
-    pair.farthest = keys.everywhere ? LH_TILE : lh_clamp_diagonal(spec.max_distance - offset);
-    pair.chunks = spec.chunk > 0 && !keys.everywhere;
+    pair.queries = min(limits.query_end - (int)query, (int)LH_TILE);
+    pair.keys = max(0, min(limits.key_end - (int)key, (int)LH_TILE));
+    pair.nearest = lh_clamp_diagonal(limits.nearest - offset);
+    pair.farthest = lh_clamp_diagonal(limits.farthest - offset);
+    pair.chunks = limits.chunks;
     return pair;
-}
-
-/* Whether the key is within the window of the query. */
-__device__ static inline bool lh_pair_holds(const lh_tile_pair &pair, int i, int j) {
-    return i < pair.queries && j < pair.keys && i - j >= pair.nearest && i - j <= pair.farthest;
-}
-
-/* The same with chunks. */
-__device__ static inline bool lh_pair_sees(const lh_attention_spec &spec, const lh_tile_pair &pair,
-                                           int i, int j) {
-    if (!lh_pair_holds(pair, i, j) || !pair.chunks) return lh_pair_holds(pair, i, j);
-    return lh_sees(spec, pair.source, pair.batch, pair.query + i, pair.key + j);
 }
 
 /* The keys of a pair that query i sees lie side by side: `count` from `first` on. */
 typedef struct lh_seen_keys {
     int first, count;
 } lh_seen_keys;
+
+__device__ static inline bool lh_is_among(const lh_seen_keys &keys, int key) {
+    return (unsigned)(key - keys.first) < (unsigned)keys.count;
+}
 
 /* Those that query i sees; count 0 where there are none. */
 __device__ static inline lh_seen_keys lh_keys_of(const lh_attention_spec &spec,

@@ -45,6 +45,7 @@ template <int width, bool placed, typename operand = __nv_bfloat16>
 struct backward_memory : lh_backward_memory<width, placed, operand> {
     float bias[LH_TILE_DIAGONALS + 1];
     int32_t bucket[LH_TILE_DIAGONALS + 1];
+    lh_seen_keys seen[LH_TILE];
     lh_pair_kept kept;
 };
 
@@ -244,16 +245,17 @@ __device__ static inline void pass_source(const lh_attention_backward_args &a, c
     const lh_key_source &keys = spec.source[s];
     const int64_t last = lh_min(first + LH_TILE, spec.queries) - 1;
     const lh_span seen = lh_keys_seen(spec, s, first, last);
+    const lh_pair_limits limits = lh_limits_of(spec, s, batch, spec.queries, seen.end);
     for (int64_t base = seen.begin; base < seen.end; base += LH_TILE) {
-        const lh_tile_pair pair =
-            lh_pair_tiles(spec, s, batch, first, spec.queries, base, seen.end);
+        const lh_tile_pair pair = lh_pair_tiles(limits, first, base);
         __syncthreads();
         lh_stage_tile<width, threads>(keys.k, batch, head, base, seen.end, spec.head_width,
                                       memory->other);
         lh_stage_tile<width, threads>(keys.v, batch, head, base, seen.end, spec.head_width,
                                       memory->other + memory->tile);
         const lh_pair_bias bias =
-            lh_stage_bias(spec, pair, head, LH_LEAST_BIAS, memory->bias, memory->bucket);
+            lh_stage_bias<threads>(spec, pair, head, LH_LEAST_BIAS, memory->bias, memory->bucket);
+        lh_stage_seen(spec, pair, memory);
         lh_stage_kept(spec, p.kept, pair, head, &memory->kept);
         lh_await_copies();
         __syncthreads();
@@ -417,14 +419,16 @@ pass_key_tile(const lh_attention_backward_args &a, const tile_parts &p, int s, i
                                   memory->row[0]);
     lh_stage_tile<width, threads>(keys.v, batch, head, first, keys.count, spec.head_width,
                                   memory->row[1]);
+    const lh_pair_limits limits = lh_limits_of(spec, s, batch, seen.end, keys.count);
     for (int64_t base = seen.begin; base < seen.end; base += LH_TILE) {
-        const lh_tile_pair pair = lh_pair_tiles(spec, s, batch, base, seen.end, first, keys.count);
+        const lh_tile_pair pair = lh_pair_tiles(limits, base, first);
         __syncthreads();
         lh_stage_tile<width, threads>(a.q, batch, head, base, seen.end, spec.head_width,
                                       memory->other);
         lh_stage_queries(a, p.delta, batch, head, base, memory);
         const lh_pair_bias bias =
-            lh_stage_bias(spec, pair, head, LH_LEAST_BIAS, memory->bias, memory->bucket);
+            lh_stage_bias<threads>(spec, pair, head, LH_LEAST_BIAS, memory->bias, memory->bucket);
+        lh_stage_seen(spec, pair, memory);
         lh_stage_kept(spec, p.kept, pair, head, &memory->kept);
         const bool by_place = placed && !keys.everywhere;
         if constexpr (placed)

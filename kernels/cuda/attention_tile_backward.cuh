@@ -241,16 +241,23 @@ __device__ static inline void lh_visit_either(bool plain, const visiting &visit)
         visit(lh_known<false>());
 }
 
+/* Which keys each query of a pair sees, unless all see all; a block's work. */
+template <typename memory_type>
+__device__ static inline void lh_stage_seen(const lh_attention_spec &spec, const lh_tile_pair &pair,
+                                            memory_type *memory) {
+    if (lh_pair_is_whole(pair)) return;
+    for (int i = (int)threadIdx.x; i < LH_TILE; i += (int)blockDim.x)
+        memory->seen[i] = lh_keys_of(spec, pair, i);
+}
+
 /* A bit for each part of a block: whether the query sees the key. */
 template <typename placing>
-__device__ static inline uint32_t lh_seen_parts(const lh_attention_spec &spec,
-                                                const lh_tile_pair &pair, const placing &cell_of) {
+__device__ static inline uint32_t lh_seen_parts(const lh_seen_keys *keys_of,
+                                                const placing &cell_of) {
     uint32_t seen = 0;
-    LH_NO_UNROLL
-    for (int n = 0; n < LH_STEP_PARTS; ++n) {
-        const lh_cell at = cell_of(n);
-        seen |= (uint32_t)lh_pair_sees(spec, pair, at.query, at.key) << n;
-    }
+    LH_UNROLL
+    for (int n = 0; n < LH_STEP_PARTS; ++n)
+        seen |= (uint32_t)lh_is_among(keys_of[cell_of(n).query], cell_of(n).key) << n;
     return seen;
 }
 
@@ -262,7 +269,7 @@ __device__ static inline void
 lh_differentiate(const lh_attention_spec &spec, const lh_slope_terms &terms,
                  const lh_tile_pair &pair, const placing &cell_of, const using_slope &use,
                  const memory_type &memory, lh_sums &scores, lh_sums &slopes) {
-    const uint32_t seen = plain || terms.whole ? ~(uint32_t)0 : lh_seen_parts(spec, pair, cell_of);
+    const uint32_t seen = plain || terms.whole ? ~(uint32_t)0 : lh_seen_parts(memory.seen, cell_of);
     const uint32_t kept = plain ? ~(uint32_t)0 : lh_kept_parts(spec, pair, memory.kept, cell_of);
     LH_UNROLL
     for (int n = 0; n < LH_STEP_PARTS; ++n)

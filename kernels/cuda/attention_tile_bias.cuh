@@ -18,41 +18,51 @@ typedef struct lh_pair_bias {
     real bias;
 } lh_pair_bias;
 
-/* The bucket of diagonal i - j + 63 of a pair that is biased. */
-__device__ static inline int32_t lh_bucket_at(const lh_attention_spec &spec,
-                                              const lh_tile_pair &pair, int diagonal) {
-    const int64_t distance =
-        pair.query - spec.source[pair.source].first - pair.key + diagonal - (LH_TILE - 1);
-    const int64_t entry = lh_max(0, lh_min(distance - spec.bucket_first, spec.bucket_span - 1));
-    return spec.bucket_of[entry];
+/* The entry of the buckets' table for diagonal i - j + 63 of a pair is the least of them and the
+ * diagonal's number, within the table. */
+__device__ static inline int lh_least_entry(const lh_attention_spec &spec,
+                                            const lh_tile_pair &pair) {
+    return lh_clamp_tokens(pair.query - spec.source[pair.source].first - pair.key - (LH_TILE - 1) -
+                           spec.bucket_first);
 }
 
 /* Backward, in place of minus infinity: its weight is 0, and so is its gradient times it. */
 constexpr real LH_LEAST_BIAS = -1e30f;
 
-/* A warp's work, of which every warp of a block makes the same; no bias is below `least`. */
-__device__ static inline lh_pair_bias
-lh_find_bias(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head, real least) {
-    if (!lh_pair_is_biased(spec, pair)) return {true, -1, 0};
-    const int32_t bucket = lh_bucket_at(spec, pair, 0);
-    bool one = true;
-    for (int x = lh_lane(); x < LH_TILE_DIAGONALS; x += LH_WARP)
-        one = one && lh_bucket_at(spec, pair, x) == bucket;
-    if (__all_sync(0xffffffffu, one) == 0) return {false, -1, 0};
-    return {true, bucket, lh_larger(least, spec.bias[head * spec.buckets + bucket])};
-}
-
-/* The same, and unless it is one the bucket and the bias of each diagonal; a block's work. */
+/* Finds it and, unless it is one, stages the bucket and the bias of each diagonal; no bias is below
+ * `least`. A block's work: each warp reads all diagonals, and stores its share. */
+template <int threads = LH_TILE_THREADS>
 __device__ static inline lh_pair_bias lh_stage_bias(const lh_attention_spec &spec,
                                                     const lh_tile_pair &pair, int64_t head,
                                                     real least, float *bias, int32_t *bucket) {
-    const lh_pair_bias common = lh_find_bias(spec, pair, head, least);
-    if (common.one) return common;
-    for (int x = (int)threadIdx.x; x < LH_TILE_DIAGONALS; x += (int)blockDim.x) {
-        bucket[x] = lh_bucket_at(spec, pair, x);
-        bias[x] = lh_larger(least, spec.bias[head * spec.buckets + bucket[x]]);
+    enum { parts = (LH_TILE_DIAGONALS + 1) / LH_WARP, warps = threads / LH_WARP };
+    if (!lh_pair_is_biased(spec, pair)) return {true, -1, 0};
+    const int least_entry = lh_least_entry(spec, pair);
+    const int last_entry = lh_clamp_tokens(spec.bucket_span - 1);
+    const real *of_bucket = spec.bias + head * spec.buckets;
+    int32_t own[parts];
+    LH_UNROLL
+    for (int n = 0; n < parts; ++n) {
+        const int x = min(n * (int)LH_WARP + lh_lane(), LH_TILE_DIAGONALS - 1);
+        own[n] = spec.bucket_of[max(0, min(least_entry + x, last_entry))];
     }
-    return common;
+    const int32_t first = __shfl_sync(0xffffffffu, own[0], 0);
+    bool one = true;
+    real value[parts];
+    LH_UNROLL
+    for (int n = 0; n < parts; ++n) {
+        one = one && own[n] == first;
+        value[n] = lh_larger(least, of_bucket[own[n]]);
+    }
+    if (__all_sync(0xffffffffu, one) != 0) return {true, first, value[0]};
+    LH_UNROLL
+    for (int n = 0; n < parts; ++n) {
+        const int x = n * LH_WARP + lh_lane();
+        if (n % warps != (int)threadIdx.x / LH_WARP) continue;
+        bucket[x] = own[n];
+        bias[x] = value[n];
+    }
+    return {false, -1, 0};
 }
 
 #endif

@@ -41,8 +41,7 @@ __device__ static inline void hide_keys(const lh_attention_spec &spec, const lh_
         const lh_seen_keys seen = lh_keys_of(spec, pair, first + lh_lane_row(h, lane));
         lh_each_score(scores, h, [&](int c, int part, real &score) {
             const int key = lh_score_key(c, part, lane);
-            const bool sees = (unsigned)(key - seen.first) < (unsigned)seen.count;
-            score = sees ? score : -INFINITY;
+            score = lh_is_among(seen, key) ? score : -INFINITY;
         });
     }
 }
@@ -119,10 +118,9 @@ attend_source(const lh_attention_spec &spec, const lh_kept_table &table, int sou
     const lh_key_source &keys = spec.source[source];
     const int64_t last = lh_min(first + LH_TILE, spec.queries) - 1;
     const lh_span seen = lh_keys_seen(spec, source, first, last);
+    const lh_pair_limits limits = lh_limits_of(spec, source, batch, spec.queries, seen.end);
     lh_pair_bias bias = {};
-    const auto pair_of = [&](int64_t base) {
-        return lh_pair_tiles(spec, source, batch, first, spec.queries, base, seen.end);
-    };
+    const auto pair_of = [&](int64_t base) { return lh_pair_tiles(limits, first, base); };
     const auto bring_keys = [&](int64_t base) {
         lh_stage_tile<width, threads>(keys.k, batch, head, base, seen.end, spec.head_width,
                                       memory->other);
@@ -130,7 +128,8 @@ attend_source(const lh_attention_spec &spec, const lh_kept_table &table, int sou
     const auto bring_values = [&](int64_t base) {
         lh_stage_tile<width, threads>(keys.v, batch, head, base, seen.end, spec.head_width,
                                       memory->other + memory->tile);
-        bias = lh_stage_bias(spec, pair_of(base), head, -INFINITY, memory->bias, memory->bucket);
+        bias = lh_stage_bias<threads>(spec, pair_of(base), head, -INFINITY, memory->bias,
+                                      memory->bucket);
         lh_stage_kept(spec, table, pair_of(base), head, &memory->kept);
     };
     const auto attend = [&](int64_t base, lh_scores(&scores)[stripes]) {
@@ -235,7 +234,7 @@ static lh_status launch_width(const lh_launch *launch, const lh_attention_forwar
 bool lh_attention_fits_tiles(const lh_attention_spec *spec, lh_dtype dtype) {
     const bool widest = lh_tile_width(spec->head_width) == LH_WIDEST_TILE;
     const bool suits_tf32 = dtype == LH_REAL && !(widest && spec->positions != NULL);
-    return lh_tiles_have_room(spec->precision, spec->head_width) &&
+    return lh_tiles_have_room(spec->precision, spec->head_width) && lh_tiles_count(spec) &&
            (spec->precision == LH_PRECISION_BF16 || suits_tf32);
 }
 

@@ -13,6 +13,10 @@ enum {
     LH_ROW_PARTS = LH_STEP_PARTS / LH_LANE_ROWS
 };
 
+/* By so much, in units of log 2, scores may rise above the maximum that is counted from before sums
+ * shrink: what is left out then is most of all shrinking. */
+constexpr real LH_SLACK = 8;
+
 /* A block's shared memory. */
 template <int width, typename operand = __nv_bfloat16> struct lh_forward_memory {
     enum { tile = lh_tile_shape<width, operand>::elements };
@@ -21,7 +25,7 @@ template <int width, typename operand = __nv_bfloat16> struct lh_forward_memory 
 
 /* One of a lane's rows, known to the four lanes that share it. */
 typedef struct lh_row_state {
-    real maximum; /* of the scores so far */
+    real maximum; /* of the scores so far, or LH_SLACK less */
     real sum;     /* of 2^(score - maximum), over the lane's own keys */
 } lh_row_state;
 
@@ -87,8 +91,8 @@ __device__ static inline void lh_each_score(lh_scores &scores, int h, const visi
     }
 }
 
-/* Makes weights of a row's scores, with the maximum as it now is; gives what earlier sums shrink
- * by. */
+/* Makes weights of a row's scores; gives what earlier sums shrink by: 1 unless the maximum rises by
+ * more than LH_SLACK, below which all of them stay far from the largest number. */
 __device__ static inline real lh_take_in(lh_scores &scores, int h, lh_row_state *state) {
     const real before = state->maximum;
     real most = before, sum = 0;
@@ -96,6 +100,7 @@ __device__ static inline real lh_take_in(lh_scores &scores, int h, lh_row_state 
     LH_UNROLL
     for (int lanes = 1; lanes < LH_MMA_LANES; lanes *= 2)
         most = lh_larger(most, __shfl_xor_sync(0xffffffffu, most, lanes));
+    most = most <= before + LH_SLACK ? before : most;
     const real reference = most == -INFINITY ? 0 : most;
     lh_each_score(scores, h, [&](int, int, real &score) {
         score = lh_exp2(score - reference);
@@ -130,9 +135,18 @@ lh_attend_values(const lh_forward_memory<width, operand> &memory, lh_scores (&sc
     for (int s = 0; s < stripes; ++s) {
         lh_stripe &stripe = rows->stripe[s];
         read(stripe, scores[s]);
+        real shrink[LH_LANE_ROWS];
+        bool any = false;
         LH_UNROLL
-        for (int h = 0; h < LH_LANE_ROWS; ++h)
-            lh_shrink(lh_take_in(scores[s], h, &stripe.state[h]), h, rows->out[s]);
+        for (int h = 0; h < LH_LANE_ROWS; ++h) {
+            shrink[h] = lh_take_in(scores[s], h, &stripe.state[h]);
+            any = any || shrink[h] != 1;
+        }
+        if (__any_sync(0xffffffffu, any) != 0) {
+            LH_UNROLL
+            for (int h = 0; h < LH_LANE_ROWS; ++h)
+                lh_shrink(shrink[h], h, rows->out[s]);
+        }
         drop(stripe, scores[s]);
         LH_UNROLL
         for (int c = 0; c < LH_TILE_STEPS; ++c)

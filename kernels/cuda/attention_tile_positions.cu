@@ -45,6 +45,7 @@ template <int width, typename operand> struct distance_memory {
     float lse[LH_TILE], delta[LH_TILE];
     float bias[LH_TILE_DIAGONALS + 1];
     int32_t bucket[LH_TILE_DIAGONALS + 1];
+    lh_seen_keys seen[LH_TILE];
     lh_pair_kept kept;
 };
 
@@ -119,6 +120,7 @@ visit_tiles(const lh_attention_backward_args &a, const lh_kept_table &kept, cons
     lh_stage_tile<width>(a.dout, batch, head, pair.query, spec.queries, spec.head_width, dout);
     lh_stage_tile<width>(keys.k, batch, head, pair.key, keys.count, spec.head_width, others);
     lh_stage_queries(a, delta, batch, head, pair.query, memory);
+    lh_stage_seen(spec, pair, memory);
     lh_stage_kept(spec, kept, pair, head, &memory->kept);
     lh_await_copies();
     __syncthreads();
@@ -160,10 +162,11 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
                                    lh_chunk_count(keys.count, LH_TILE) + apart);
         lh_clear_sums(rows.sums[0]);
         lh_clear_sums(rows.sums[1]);
+        const lh_pair_limits limits = lh_limits_of(spec, s, batch, spec.queries, keys.count);
         lh_pair_bias bias = {};
         for (int64_t tile = begin; tile < end; ++tile) {
-            const lh_tile_pair pair = lh_pair_tiles(spec, s, batch, tile * LH_TILE, spec.queries,
-                                                    (tile - apart) * LH_TILE, keys.count);
+            const lh_tile_pair pair =
+                lh_pair_tiles(limits, tile * LH_TILE, (tile - apart) * LH_TILE);
             if (tile == begin) {
                 lh_stage_positions<width>(spec, pair, head, memory->vectors);
                 bias = lh_stage_bias(spec, pair, head, LH_LEAST_BIAS, memory->bias, memory->bucket);
