@@ -15,7 +15,7 @@
 typedef struct instance {
     lh_gpt2_core core;
     int64_t window, overlap; /* window 0: the whole segment */
-    bool recomputes;         /* windows are regions that run again in backward */
+    bool recomputes;         /* of several windows each runs again in backward */
     bool caches;             /* a segment continues the window, for generation */
     bool recurrent;
     bool final_norm;   /* the last of the pooled layers is what follows the last norm */
@@ -37,7 +37,8 @@ static const lh_option instance_options[] = {
     LH_INTEGER("overlap", instance, overlap, 0, 0, 1048576,
                "tokens of a window that the next one repeats"),
     LH_FLAG("recompute", instance, recomputes, true,
-            "keep one window's activations at a time and compute the others again in backward"),
+            "of several windows keep one's activations at a time, and compute the others again in "
+            "backward"),
     LH_FLAG("cache", instance, caches, false,
             "keep keys and values, so that segments continue a window (for generation)"),
     {0}};
@@ -171,6 +172,7 @@ static lh_status check(const void *self, int64_t length) {
 typedef struct window_pass {
     const instance *model;
     const lh_gpt2_run *run;
+    bool recomputes;   /* the window is a region that runs again in backward */
     lh_tensor *filled; /* optional i32 [rows]: whether a row has a summary */
 } window_pass;
 
@@ -256,7 +258,7 @@ static lh_status visit_window(const window_pass *pass, lh_tensor *x, lh_tensor *
                               bool summarises, lh_tensor **outputs) {
     lh_tensor *inputs[] = {lh_contiguous(pass->run->tape, x), previous};
     if (inputs[0] == NULL) return lh_failed();
-    if (!pass->model->recomputes)
+    if (!pass->recomputes)
         return run_window(pass, inputs[0], previous, &outputs[0], summarises ? &outputs[1] : NULL);
     return lh_checkpoint(pass->run->tape, summarises ? window_region : last_region, pass,
                          sizeof *pass, inputs, 2, outputs, summarises ? 2 : 1);
@@ -275,7 +277,9 @@ static lh_status forward_windows(const instance *model, lh_pass *pass, const lh_
     const int64_t length = x->shape[1], window = window_of(model, length),
                   stride = window - model->overlap;
     const bool goes_on = continues(model, pass);
-    window_pass now = {.model = model, .run = run};
+    /* One window alone would be kept whole in backward, so that nothing would be saved. */
+    window_pass now = {
+        .model = model, .run = run, .recomputes = model->recomputes && window < length};
     if (goes_on) now.filled = lh_pass_ring_count(pass, model->previous);
     lh_tensor *previous = goes_on ? lh_pass_state(pass, model->previous) : NULL;
     lh_tensor *hidden = lh_sequence(tape, 3, x->shape);
