@@ -11,8 +11,9 @@
 #                                           step with graphs and, of one setting, without, with passes in place of
 #                                           epilogues; what each kernel of a step takes, by ncu; and one peer:
 #                                           PEER=slide, brt or gpt2, in PyTorch where python3, or what PYTHON names,
-#                                           has it; then, in what time is left, races of captured steps, and kernels
-#                                           under compute-sanitizer
+#                                           has it; then, in what time is left, all that ncu knows of a layer's
+#                                           kernels (kernels.log), races of captured steps, and kernels under
+#                                           compute-sanitizer
 #   scripts/gpu-check.sh file [FOLDER]      afterwards, where the history is: puts a call's CSV under results/reference,
 #                                           by card
 #
@@ -218,7 +219,7 @@ rates() {
     "$card/matrix_rate" >"$folder/rates.csv" && cat "$folder/rates.csv"
 }
 
-# What each kernel of a step takes: started one by one, since ncu sees a graph as one. Then all that it knows of a few.
+# What each kernel of a step takes: started one by one, since ncu sees a graph as one.
 profile() {
     local model raw status=0
     command -v ncu >/dev/null || return "$absent"
@@ -229,9 +230,15 @@ profile() {
             "$program" lua tests/gpu/profile.lua steps "$model" >"$raw" || { tail -n 5 "$raw"; status=1; continue; }
         "$program" lua tests/gpu/profile.lua sum "$raw" "$folder" "$model" || status=1
     done
-    profiled --set full --page details --kernel-name 'regex:attend|pass_|rms|unit|unary|column' --launch-skip 20 \
-        --launch-count 40 "$program" lua tests/gpu/profile.lua steps slide || status=1
     return $status
+}
+
+# All that ncu knows of those of one layer that are ours: of the last one, its gradients among them.
+kernels() {
+    command -v ncu >/dev/null || return "$absent"
+    profiled --set full --page details --kernel-name-base demangled \
+        --kernel-name 'regex:attend_tiles|pass_|rms_norm|unit_norm|unary|column_sums' --launch-skip 6 --launch-count 16 \
+        "$program" lua tests/gpu/profile.lua steps slide
 }
 
 profiled() {
@@ -256,10 +263,11 @@ speed() {
     part steps 90 "$program" lua tests/gpu/speed.lua "$folder"
     part steps-passes 25 env LH_EPILOGUES=0 "$program" lua tests/gpu/speed.lua "$folder"
     part steps-eager 25 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
-    part profile 75 bash -c 'profile slide gpt2 reformer transformer_xl'
+    part profile 110 bash -c 'profile slide gpt2 reformer transformer_xl'
     part peer 150 env PYTHON="env LD_LIBRARY_PATH=$given ${PYTHON:-python3}" \
         "$program" lua tests/gpu/peers.lua "$folder" "${PEER:-slide}"
     grep -h 'of bf16' "$logs"/*.log
+    in_spare_time kernels 60 bash -c kernels
     in_spare_time racecheck-steps 60 bash -c 'sanitized_steps racecheck'
     in_spare_time memcheck 60 bash -c 'sanitized memcheck matmul layer_norm_backward adafactor scatter_add'
     in_spare_time racecheck 60 bash -c 'sanitized racecheck softmax_forward adafactor scatter_add cross_entropy'
@@ -302,7 +310,7 @@ failures=$logs/failures
 : >"$failures"
 echo "part,seconds,verdict,code_version,dirty,date" >"$folder/summary.csv"
 GPU_NAME=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
-export -f has_tools build note_source conformance_all one_kernel models rates profile profiled
+export -f has_tools build note_source conformance_all one_kernel models rates profile kernels profiled
 export -f looked_and_found_nothing sanitizer sanitized sanitized_steps
 export folder logs jobs half card conformance program refused absent GPU_NAME
 

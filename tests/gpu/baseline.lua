@@ -79,11 +79,11 @@ return function(tiny)
     return core.session(spec)
   end
 
-  --- ms that a step of the setting should take (`longhaul describe MODEL --cost`), and on what.
+  --- ms that a step of the setting should take (`longhaul describe MODEL --cost`), on what, and by kernel.
   function baseline.expected(setting)
     local on = device()
-    local _, sum = cost.estimate(core.step_cost(parts(setting, 1)), on)
-    return 1000 * sum.seconds, on.name
+    local rows, sum = cost.estimate(core.step_cost(parts(setting, 1)), on)
+    return 1000 * sum.seconds, on.name, rows
   end
 
   --- Of a time_steps result, as PyTorch counts: with what kernels work in.

@@ -34,12 +34,15 @@ case $2 in
 racecheck) echo "========= RACECHECK SUMMARY: 2 hazards displayed (0 errors, 2 warnings)" ;;
 *) echo "========= ERROR SUMMARY: 0 errors" ;;
 esac'
+# shellcheck disable=SC2016  # its own words
+stub "$scratch/toolkit/bin/ncu" 'echo "ncu $*, graphs: $LH_GRAPHS"'
 stub "$tree/tests/cudasim/sim_train.sh" 'echo trained'
 
 driver=$scratch/driver/lib
 check() { PATH="$bin:$PATH" LD_LIBRARY_PATH="$driver" "$tree/scripts/gpu-check.sh" "$1" "$scratch/$1" 2>&1; }
 files() { "$tree/scripts/gpu-check.sh" file "$scratch/$1"; }
-printed() { tar -xzOf "$scratch/$1/logs.tar.gz" "./$2.log"; }
+logged() { tar -xzOf "$scratch/$1/logs.tar.gz" "./$2"; }
+printed() { logged "$1" "$2.log"; }
 builds() { wc -l <"$scratch/made"; }
 fails 2 "says how it is called" "scripts/gpu-check.sh prepare" check nothing
 succeeds "builds beforehand" "no build/deps.tar.gz to carry" check prepare
@@ -69,6 +72,13 @@ succeeds "kernels are counted" "softmax_forward,good" cat "$scratch/correct/conf
 succeeds "the sanitizer lies beside the compiler, which is not in the path" "racecheck," check speed
 succeeds "and is found there" ",good" grep racecheck-steps "$scratch/speed/summary.csv"
 succeeds "nothing was built anew" "1" builds
+for model in slide gpt2 reformer transformer_xl; do
+    succeeds "what ncu saw of $model is summed" "longhaul lua tests/gpu/profile.lua sum" \
+        grep "profile-$model.csv $scratch/speed $model:" <(printed speed profile)
+    succeeds "of kernels that start one by one" "graphs: 0" logged speed "profile-$model.csv"
+done
+succeeds "of a few it tells all in the log" "--page details" printed speed kernels
+succeeds "in a part of its own" ",good" grep "^kernels," "$scratch/speed/summary.csv"
 for call in correct speed; do
     quietly 0 "$call leaves no more than is brought back" test "$(find "$scratch/$call" -type f | wc -l)" -le 8
 done

@@ -125,18 +125,22 @@ t.test("passes in place of epilogues are timed with and without biases", functio
   t.equal(rows[13].model, "gpt2")
 end)
 
--- What ncu writes of two steps of `launches` kernels after one that no step has: its own words among
--- those of the program, names, units, and a line for each launch.
-local function ncu_csv(launches, second)
+-- What ncu writes of two steps of `launches` kernels between some that no step has, one before and `behind`: its own
+-- words among those of the program, names, units, and a line for each launch.
+local function ncu_csv(launches, second, behind)
   local lines = { "==PROF== Connected to process 7", "the program's own words",
     '"ID","Kernel Name","Grid Size","gpu__time_duration.sum","dram__bytes_read.sum","dram__bytes_write.sum"',
     '"","","","ns","byte","byte"', '"0","draw(float *)","(1, 1, 1)","9,000","1","1"' }
   for step = 1, 2 do
     for i = 1, launches do
-      local name = i == 7 and step == 2 and second or i % 2 == 0 and "void pass<(int)4>(args, int)" or "copy(float *)"
+      local name = i == 7 and step == 2 and second or i % 2 == 0 and "void pass<(int)4>(lh_rms_norm_forward_args, int)"
+        or "copy(float *)"
       lines[#lines + 1] = ('"%d","%s","(%d, 1, 1)","%s","2,000","1000"'):format(i, name, i,
         step == 1 and "5" or "1,500.5")
     end
+  end
+  for i = 1, behind or 0 do
+    lines[#lines + 1] = ('"%d","norm(float *)","(1, 1, 1)","7,000","1","1"'):format(i)
   end
   local raw = os.tmpname()
   local file <close> = assert(io.open(raw, "w"))
@@ -156,11 +160,14 @@ end
 
 t.test("of what ncu saw the last step counts, by kernel", function()
   t.check(profile(ncu_csv(70), "gpt2"))
-  t.check(profile(ncu_csv(80), "slide"))
+  t.check(profile(ncu_csv(80, nil, 2), "slide"))
   local rows = csv.read(folder .. "/profile.csv")
   t.equal(#rows, 4)
   t.equal(rows[1].model, "gpt2")
-  t.equal(rows[3].kernel == "copy" and rows[4].kernel or rows[3].kernel, "void pass<(int)4>")
+  local pass = rows[3].kernel == "copy" and rows[4] or rows[3]
+  t.equal(pass.kernel, "void pass<(int)4>")
+  t.equal(pass.entry, "rms_norm_forward")
+  t.check(tonumber(pass.entry_expected_ms) > 0)
   t.equal(rows[3].launches, "40")
   t.near(tonumber(rows[3].ms), 40 * 1500.5e-6, 1e-9)
   t.near(tonumber(rows[3].bytes_read), 80000, 1e-9)
@@ -173,6 +180,7 @@ t.test("where no two steps are alike nothing is summed", function()
   local good, problem = profile(ncu_csv(70, "other(int)"), "slide")
   t.check(not good)
   t.contains(problem, "no two steps alike among 141 launches")
+  t.check(not profile(ncu_csv(70, nil, 17), "slide"))
 end)
 
 -- Ours takes 20 ms where it is waited for and `ours` in a row; theirs 15 and 10.
