@@ -278,16 +278,19 @@ speed() {
 # The card's name in card.csv, as a folder: nvidia-h100-80gb-hbm3.
 card_folder() { sed -n '2s/,.*//p' "$folder/card.csv" | tr 'A-Z ' 'a-z-'; }
 
-# What came back from a lent machine may only be read, and is copied as files that a later call replaces.
+# What came back from a lent machine may only be read, and is copied as files that a later call replaces. Parts that it
+# did not run keep their lines, which name the commit of their files.
 file_results() {
-    local to call=speed
+    local to before call=speed
     if [ ! -f "$folder/summary.csv" ] || [ ! -s "$folder/card.csv" ]; then
         echo "gpu-check: $folder has no summary.csv and card.csv of a call" >&2
         return 1
     fi
     [ ! -f "$folder/conformance.csv" ] || call=correct
     to=results/reference/$(card_folder)/gpu-$call
-    mkdir -p "$to" && cp --no-preserve=mode "$folder"/*.csv "$to" && echo "$to"
+    mkdir -p "$to" && touch "$to/summary.csv" && before=$(cat "$to/summary.csv") || return
+    cp --no-preserve=mode "$folder"/*.csv "$to" && echo "$to" || return
+    awk -F, 'NR == FNR { now[$1]; next } !($1 in now)' "$folder/summary.csv" <(echo "$before") >>"$to/summary.csv"
 }
 
 # ---- a call --------------------------------------------------------------------------------------

@@ -574,5 +574,6 @@ end
 
 assert(loadfile "scripts/comparison-figures.lua")(known, { by_dataset = by_dataset, markdown = markdown,
   matching = matching, results_of = results_of })
+assert(loadfile "scripts/gpu-figures.lua")(known, { markdown = markdown, matching = matching }, root)
 assert(loadfile "scripts/known-sentences.lua")(known, matching)
 return known
