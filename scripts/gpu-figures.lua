@@ -126,8 +126,8 @@ end
 
 -- A kernel's name without what it takes, and without types that say nothing.
 local function short(kernel)
-  return (kernel:gsub("%b()", ""):gsub("::%[lambda%s*%]", ""):gsub("^void ", ""):gsub("const ", ""):gsub("lh_status ", "")
-    :gsub("__nv_bfloat16", "bf16"))
+  return (kernel:gsub("%b()", ""):gsub("::%[lambda%s*%]", ""):gsub("^void ", ""):gsub("const ", "")
+    :gsub("lh_status ", ""):gsub("__nv_bfloat16", "bf16"))
 end
 
 --- Of profile.csv: kernels that take a share of `least` of a model's step.

@@ -1,5 +1,5 @@
 -- What a training step should take on a GPU, by arithmetic: the calls of its kernels
--- (kernels/cost/) over the rates of a device. An estimate: nothing of it was measured as a whole.
+-- (kernels/cost/) over the rates of a device. An estimate; docs/performance.md has steps that were measured beside it.
 local core = require "longhaul.core"
 local lists = require "longhaul.run.lists"
 
@@ -18,7 +18,8 @@ cost.devices = {
 }
 
 -- Shares of these rates that a kernel reaches, by its class: of arithmetic, of memory. From the
--- review of the CUDA sources, which no card has confirmed.
+-- review of the CUDA sources, before any was timed. Of these an H200 confirmed that of products; attention
+-- in bf16 took 1.8 to 3 times as long (profile.csv in results/reference/nvidia-h200/gpu-speed).
 local shares = {
   -- elementwise kernels and norms take 28 to 36 ms where their bytes at full rate take 28
   stream = { arithmetic = 0.5, memory = 0.85 },

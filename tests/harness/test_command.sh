@@ -65,7 +65,7 @@ succeeds "and the size of its carried state" "3,072" \
     "$longhaul" describe lstm --options 'layers=3 hidden=128' --vocabulary 260
 succeeds "an option's range is exact" "integer, 1 to 1048576" "$longhaul" describe brt
 succeeds "so is that of a list's integers" "list, 1 to 1000000000" "$longhaul" describe brt
-succeeds "a step's cost is an estimate" "AN ESTIMATE, NEVER MEASURED" \
+succeeds "a step's cost is an estimate" "AN ESTIMATE, NOT A MEASUREMENT" \
     "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=64' --cost
 succeeds "of the paper's size, at its matrix rate" "32.2 TFLOP as the model counts them" \
     "$longhaul" describe slide --options 'layers=12 width=1024 heads=8 window=512' --vocabulary 256 --batch 8 --cost

@@ -97,6 +97,7 @@ succeeds "with what is in its CSV" "part,seconds,verdict" \
     cat "$tree/results/reference/nvidia-h200/gpu-speed/summary.csv"
 PATH="$bin:$PATH" PARTS=peer "$tree/scripts/gpu-check.sh" speed "$scratch/peer" >/dev/null
 succeeds "a call of one part is filed beside the others" "nvidia-h200/gpu-speed" files peer
+# shellcheck disable=SC2016  # its own words
 succeeds "with their lines, and its own once" "peer steps ." \
     awk -F, '/^steps,|^peer,/ { printf "%s ", $1 } END { print "." }' "$tree/results/reference/nvidia-h200/gpu-speed/summary.csv"
 fails 1 "what is no call's is not" "has no summary.csv" files bin

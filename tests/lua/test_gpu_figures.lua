@@ -1,4 +1,4 @@
--- Figures of a card in documents are what its files say: parts, steps beside what was expected, kernels by entry, peers.
+-- Figures of a card in documents are what its files say: parts, steps beside what was expected, kernels, peers.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
@@ -24,8 +24,8 @@ write("speed.csv", { "model", "precision", "batch", "dropout", "segment", "execu
   "following_step_ms", "peak_memory_bytes", "flops", "share_of_bf16" },
   { { "slide", "bf16", 4, 0, 4096, "graph", 40, 54, 50, 7.6e9, 3.19e14, 0.4 },
     { "slide", "bf16", 4, 0, 4096, "eager", 40, 64, 60, 7.6e9, 3e14, "" } })
-write("profile.csv", { "model", "precision", "batch", "layers", "entry", "entry_expected_ms", "kernel", "launches", "ms",
-  "bytes_read", "bytes_written" },
+write("profile.csv", { "model", "precision", "batch", "layers", "entry", "entry_expected_ms", "kernel", "launches",
+  "ms", "bytes_read", "bytes_written" },
   { { "slide", "bf16", 4, 2, "attention_backward", 3, "void pass_keys<128, 0, __nv_bfloat16>", 2, 4, 3e9, 1e9 },
     { "slide", "bf16", 4, 2, "attention_backward", 3, "void pass_queries<128>", 2, 4, 2e9, 0 },
     { "slide", "bf16", 4, 2, "", "", "unknown", 1, 1, 0, 0 },
@@ -58,7 +58,8 @@ end)
 
 t.test("kernels are summed by what they are of, whose estimate counts once", function()
   t.equal(lines_of(known.gpu_profile("card/gpu-speed/profile.csv", 0.02)), "| `matmul` |  |  | 1.00 | 1.00 |\n"
-    .. "| `attention_backward` | 8.00 | 3.00 |  |  |\n| `others` | 1.00 |  |  |  |\n| all | 9.01 | 3.10 | 1.00 | 1.00 |")
+    .. "| `attention_backward` | 8.00 | 3.00 |  |  |\n| `others` | 1.00 |  |  |  |\n"
+    .. "| all | 9.01 | 3.10 | 1.00 | 1.00 |")
   local layer = known.gpu_layer("card/gpu-speed/profile.csv", "slide", { "attention_backward", "fill" })
   t.near(layer.ms, 4.005, 1e-9)
   t.near(layer.expected, 1.55, 1e-9)
@@ -82,7 +83,8 @@ t.test("peers are in whatever files a call left them", function()
     { "gpt2", "bf16", 16, 1024, "PyTorch 2.9", 3, 4, 2e9, 1 } })
   local text = known.gpu_peers "card/gpu-speed"
   t.contains(text, "| PyTorch 2.9, ms |")
-  t.equal(lines_of(text), "| gpt2 | bf16 | 16 x 1024 | 2.0 | 4.0 | 0.50 | 3.0 | 3.0 | 1.00 | 1.0 | 2.0 | 0.50 | 1.0000 |\n"
+  t.equal(lines_of(text),
+    "| gpt2 | bf16 | 16 x 1024 | 2.0 | 4.0 | 0.50 | 3.0 | 3.0 | 1.00 | 1.0 | 2.0 | 0.50 | 1.0000 |\n"
     .. "| slide | bf16 | 4 x 4096 | 50.0 | 40.0 | 1.25 | 54.0 | 108.0 | 0.50 | 8.0 | 16.0 | 0.50 | 0.5000 |")
 end)
 

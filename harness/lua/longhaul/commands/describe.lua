@@ -138,7 +138,7 @@ local function print_cost(class, options, values)
   local device = cost.device(values.device or "h200")
   local counted = counted_step(class, options, values)
   local rows, sum = cost.estimate(counted, device)
-  print(("COST OF A TRAINING STEP ON %s: AN ESTIMATE, NEVER MEASURED"):format(device.name))
+  print(("COST OF A TRAINING STEP ON %s: AN ESTIMATE, NOT A MEASUREMENT"):format(device.name))
   print(cost_line:format("kernel", "calls", "launches", "GFLOP", "GB", "ms", "%", "bound by"))
   for _, row in ipairs(rows) do print_cost_row(row, sum) end
   print_cost_row(sum, sum)
