@@ -11,7 +11,8 @@
 #                                           step with graphs and, of one setting, without, with passes in place of
 #                                           epilogues; what each kernel of a step takes, by ncu; and one peer:
 #                                           PEER=slide, brt or gpt2, in PyTorch where python3, or what PYTHON names,
-#                                           has it; then, in what time is left, all that ncu knows of a layer's
+#                                           has it (all three, PEER=all, take a call of their own: LIMIT=540
+#                                           PARTS='rates peer'); then, in what time is left, all that ncu knows of a layer's
 #                                           kernels (kernels.log), races of captured steps, and kernels under
 #                                           compute-sanitizer
 #   scripts/gpu-check.sh file [FOLDER]      afterwards, where the history is: puts a call's CSV under results/reference,
@@ -259,13 +260,14 @@ correct() {
 
 # One after the other, since they are timed. PyTorch finds its libraries by itself.
 speed() {
+    local peer=${PEER:-slide}
     part rates 30 bash -c rates
     part steps 90 "$program" lua tests/gpu/speed.lua "$folder"
     part steps-passes 25 env LH_EPILOGUES=0 "$program" lua tests/gpu/speed.lua "$folder"
     part steps-eager 25 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
     part profile 110 bash -c 'profile slide gpt2 reformer transformer_xl'
-    part peer 150 env PYTHON="env LD_LIBRARY_PATH=$given ${PYTHON:-python3}" \
-        "$program" lua tests/gpu/peers.lua "$folder" "${PEER:-slide}"
+    part peer "$([ "$peer" = all ] && echo 450 || echo 150)" env PYTHON="env LD_LIBRARY_PATH=$given ${PYTHON:-python3}" \
+        "$program" lua tests/gpu/peers.lua "$folder" "$peer"
     grep -h 'of bf16' "$logs"/*.log
     in_spare_time kernels 60 bash -c kernels
     in_spare_time racecheck-steps 60 bash -c 'sanitized_steps racecheck'

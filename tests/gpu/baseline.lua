@@ -6,18 +6,19 @@ local csv = require "longhaul.run.csv"
 
 -- Transformer-XL of Hutchins et al. 2022, section 4: segment 4096 with a window of 512, a layer
 -- of width 1024 with 8 heads of 128; the block-recurrent model beside it; GPT-2 of 124 million; one
--- with position vectors; and Reformer on 16K tokens.
+-- with position vectors; and Reformer on 16K tokens. GPT-2 keeps what its backward pass needs, as PyTorch's does: made
+-- again, as it is by default, it would take a pass forward more, and less memory.
 local stack = { segment = 4096, options = "layers=12 width=1024 heads=8 window=512" }
 local tiny_stack = { segment = 16, options = "layers=4 width=16 heads=2 window=8" }
 local shapes = {
   slide = stack, brt = stack,
-  gpt2 = { segment = 1024, options = "layers=12 width=768 heads=12 context=1024" },
+  gpt2 = { segment = 1024, options = "layers=12 width=768 heads=12 context=1024 recompute=false" },
   transformer_xl = { segment = 1024, options = "layers=12 width=512 heads=8" },
   reformer = { segment = 16384, options = "layers=12 width=1024 heads=8" },
 }
 local tiny_shapes = {
   slide = tiny_stack, brt = tiny_stack,
-  gpt2 = { segment = 16, options = "layers=4 width=16 heads=2 context=16" },
+  gpt2 = { segment = 16, options = "layers=4 width=16 heads=2 context=16 recompute=false" },
   transformer_xl = { segment = 16, options = "layers=4 width=16 heads=2" },
   reformer = { segment = 128, options = "layers=4 width=16 heads=2" },
 }

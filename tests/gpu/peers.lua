@@ -1,11 +1,11 @@
 -- Training steps of the paper-size baseline beside PyTorch's on the same card, from the same
 -- weights and batches.
---   longhaul lua tests/gpu/peers.lua FOLDER [slide|brt|gpt2|tiny]
--- Reads FOLDER/rates.csv, writes FOLDER/peers-NAME.csv; fails where longhaul is slower in steps that
--- follow each other, as in a run: a step that is waited for hides nothing of the host's time here,
--- where it is captured whole, and most of it there, where kernels start one by one. PYTHON names
--- an interpreter that has PyTorch. `tiny` shows that the script runs, with PyTorch on the processor;
--- without a name all models are measured.
+--   longhaul lua tests/gpu/peers.lua FOLDER [all|slide|brt|gpt2|tiny]
+-- Reads FOLDER/rates.csv, writes FOLDER/peers-NAME.csv, of all models peers.csv: a call on a lent machine brings back
+-- at most eight files. Fails where longhaul is slower in steps that follow each other, as in a run: a step that is
+-- waited for hides nothing of the host's time here, where it is captured whole, and most of it there, where kernels
+-- start one by one. PYTHON names an interpreter that has PyTorch. `tiny` shows that the script runs, with PyTorch on the
+-- processor.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local peer = require "longhaul.bench.peer"
@@ -13,7 +13,7 @@ local peer = require "longhaul.bench.peer"
 local folder, name = ...
 folder = folder or "results/gpu"
 local tiny = name == "tiny"
-local wanted = not tiny and name or ""
+local wanted = not tiny and name ~= "all" and name or ""
 
 local baseline = dofile "tests/gpu/baseline.lua"(tiny)
 local settings = {
@@ -79,8 +79,11 @@ local function compare(setting)
     and math.abs(own.loss_bits / other.loss_bits - 1) < 0.01
 end
 
-core.make_folder(folder)
+local chosen = {}
 for _, setting in ipairs(settings) do
-  if setting.model:find(wanted, 1, true) == 1 then compare(setting) end
+  if setting.model:find(wanted, 1, true) == 1 then chosen[#chosen + 1] = setting end
 end
+if #chosen == 0 then error(("no peer of '%s'"):format(wanted), 0) end
+core.make_folder(folder)
+for _, setting in ipairs(chosen) do compare(setting) end
 return good and 0 or 1

@@ -95,7 +95,9 @@ done
 succeeds "each call by itself" "nvidia-h200/gpu-speed" files speed
 succeeds "with what is in its CSV" "part,seconds,verdict" \
     cat "$tree/results/reference/nvidia-h200/gpu-speed/summary.csv"
-PATH="$bin:$PATH" PARTS=peer "$tree/scripts/gpu-check.sh" speed "$scratch/peer" >/dev/null
+PATH="$bin:$PATH" PARTS=peer PEER=all "$tree/scripts/gpu-check.sh" speed "$scratch/peer" >/dev/null
+succeeds "peers are chosen by name" "peers.lua $scratch/peer all:" printed peer peer
+succeeds "without one it is slide's" "peers.lua $scratch/speed slide:" printed speed peer
 succeeds "a call of one part is filed beside the others" "nvidia-h200/gpu-speed" files peer
 # shellcheck disable=SC2016  # its own words
 succeeds "with their lines, and its own once" "peer steps ." \

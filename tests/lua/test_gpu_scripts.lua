@@ -218,6 +218,26 @@ t.test("GPT-2 has a peer of its own", function()
   t.equal(csv.read(folder .. "/peers-gpt2.csv")[1].segment, "1024")
 end)
 
+t.test("all peers are in one file, the first one first", function()
+  t.equal(peers(9, "all"), 0)
+  local models = {}
+  for i, row in ipairs(csv.read(folder .. "/peers.csv")) do models[i] = row.model end
+  t.equal(table.concat(models, ", "), "slide, slide, brt fixed:skip, brt fixed:skip, gpt2, gpt2")
+end)
+
+t.test("a peer that there is not is none that is as fast", function()
+  local good, problem = pcall(peers, 9, "bert")
+  t.check(not good)
+  t.contains(problem, "no peer of 'bert'")
+end)
+
+t.test("GPT-2 makes nothing again backward, which its peer does not either", function()
+  local _, _, rows = dofile "tests/gpu/baseline.lua"(true).expected { model = "gpt2", precision = "bf16", batch = 1 }
+  for _, row in ipairs(rows) do
+    if row.kernel == "attention_forward" then t.equal(row.calls, 4) end
+  end
+end)
+
 -- How many rows the file has whenever a session opens, each of which a call's end could cut; what was
 -- left by the test before is removed.
 local function rows_at_sessions(file, run_it)
@@ -242,7 +262,7 @@ t.test("what was measured is in the file before the next is", function()
   t.equal(rows_at_sessions("/peers-slide.csv", function(counting) peers(9, "slide", counting) end), "0 1")
 end)
 
-for _, name in ipairs { "losses", "speed", "profile", "peers-slide", "peers-gpt2" } do
+for _, name in ipairs { "losses", "speed", "profile", "peers", "peers-slide", "peers-gpt2" } do
   os.remove(folder .. "/" .. name .. ".csv")
 end
 os.remove(folder)
