@@ -4,8 +4,8 @@
 -- Reads FOLDER/rates.csv, writes FOLDER/peers-NAME.csv, of all models peers.csv: a call on a lent machine brings back
 -- at most eight files. Fails where longhaul is slower in steps that follow each other, as in a run: a step that is
 -- waited for hides nothing of the host's time here, where it is captured whole, and most of it there, where kernels
--- start one by one. PYTHON names an interpreter that has PyTorch. `tiny` shows that the script runs, with PyTorch on the
--- processor.
+-- start one by one. PYTHON names an interpreter that has PyTorch. `tiny` shows that the script runs, with PyTorch on
+-- the processor.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local peer = require "longhaul.bench.peer"
