@@ -2,7 +2,7 @@
 #ifndef LH_KERNELS_CUDA_ATTENTION_TILE_BIAS_CUH
 #define LH_KERNELS_CUDA_ATTENTION_TILE_BIAS_CUH
 
-#include "kernels/cuda/attention_tile.cuh"
+#include "kernels/cuda/attention_tile_pairs.cuh"
 
 /* Whether scores of this pair have a relative bias: keys without positions never do. */
 __device__ static inline bool lh_pair_is_biased(const lh_attention_spec &spec,

@@ -4,7 +4,7 @@
 #ifndef LH_KERNELS_CUDA_ATTENTION_TILE_DROPOUT_CUH
 #define LH_KERNELS_CUDA_ATTENTION_TILE_DROPOUT_CUH
 
-#include "kernels/cuda/attention_tile.cuh"
+#include "kernels/cuda/attention_tile_pairs.cuh"
 
 enum {
     LH_KEPT_KEYS = 32, /* of a word of bits */

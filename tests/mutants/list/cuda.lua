@@ -50,11 +50,21 @@ return {
     { "*state = {most, state->sum * factor + sum};", "*state = {most, state->sum + sum};", "earlier weights keep their reference" },
     { "lanes < LH_MMA_LANES; lanes *= 2)\n        sum +=", "lanes < LH_MMA_LANES / 2; lanes *= 2)\n        sum +=", "half of a row's sum" },
     { "bring_keys(base + LH_TILE);", "bring_keys(base);", "every tile has the first one's keys" },
+    { "shrink[h] != 1", "false", "sums do not shrink" },
     { "        lh_await_copies();\n        __syncthreads();\n        if (ahead", "        __syncthreads();\n        if (ahead", "values are not waited for" },
   },
   {
+    file = "kernels/cuda/attention_tile_pairs.cuh", tests = "sim:attention_forward",
+    { "pair.keys == LH_TILE && ", "", "the keys that a tile lacks are seen" },
+    { "lh_clamp_diagonal(limits.farthest - offset)", "lh_clamp_diagonal(limits.farthest)",
+      "all tiles have the first one's window" },
+    { "lh_min(key_end, filled)", "key_end", "rows of a ring that are not filled are seen" },
+  },
+  {
     file = "kernels/cuda/attention_tile_bias.cuh", tests = "sim:attention_forward",
-    { "one = one && lh_bucket_at(spec, pair, x) == bucket;", "one = true;", "the first diagonal's bias is that of all" },
+    { "one = one && own[n] == first;", "one = true;", "the first diagonal's bias is that of all" },
+    { "if (n % warps != (int)threadIdx.x / LH_WARP) continue;", "if ((int)threadIdx.x / LH_WARP != 0 || n % warps != 0) continue;",
+      "one warp's diagonals have a bias" },
   },
   {
     file = "kernels/cuda/attention_tile_dropout.cuh", tests = "sim:attention_forward",
@@ -64,9 +74,9 @@ return {
   },
   {
     file = "kernels/cuda/attention_tile.cuh", tests = "sim:attention_forward",
-    { "pair.keys == LH_TILE && ", "", "the keys that a tile lacks are seen" },
     { "rows + s * LH_STEP * pitch + d", "rows + d", "the stripes of a warp are one" },
     { "begin + n * step < count);", "begin + n * step <= count);", "a row more than there are" },
+    { "if (n < to.rows)", "if (n <= to.rows)", "a row more than there are is stored" },
   },
   {
     file = "kernels/cuda/attention_tile_backward.cu", tests = "sim:attention_backward",
