@@ -159,6 +159,22 @@ function known.gpu_layer(path, name, entries)
   return { ms = ms / rows[1].layers, expected = expected / rows[1].layers }
 end
 
+--- Of attention.csv: the kernels of a model of which every instruction was counted.
+function known.gpu_attention(path, name)
+  local lines = {}
+  for _, row in ipairs(matching(path, { model = name })) do
+    if row.instructions ~= "" then
+      lines[#lines + 1] = { ("`%s`"):format(short(row.kernel)), text("%.0f", row.us), text("%.0f", row.instructions, 1e-6),
+        text("%.1f", row.hmma, 100 / row.instructions), text("%.1f", row.ldsm, 100 / row.instructions),
+        text("%.0f", row.issue_slots_percent), text("%.0f", row.stall_global_percent),
+        text("%.0f", row.stall_fixed_latency_percent), text("%.0f", row.stall_shared_percent),
+        text("%.0f", row.stall_tensor_percent) }
+    end
+  end
+  return markdown({ "kernel", "µs", "million instructions", "HMMA, %", "LDSM, %", "clocks with an instruction, %",
+    "waiting for memory, %", "for arithmetic", "for shared memory", "for tensor cores" }, lines)
+end
+
 -- ---- peers ----
 
 -- The rows of the files that tests/gpu/peers.lua left in a folder, one of ours before one of PyTorch's.

@@ -17,27 +17,27 @@ cost.devices = {
       .. "reached" },
 }
 
--- Shares of these rates that a kernel reaches, by its class: of arithmetic, of memory. From the
--- review of the CUDA sources, before any was timed. Of these an H200 confirmed that of products; attention
--- in bf16 took 1.8 to 3 times as long (profile.csv in results/reference/nvidia-h200/gpu-speed).
+-- Shares of these rates that a kernel reaches, by its class: of arithmetic, of memory. Those of attention
+-- are what an H200 showed on 2026-11-29 (profile.csv in results/reference/nvidia-h200/gpu-speed, and
+-- attention.csv), before its kernels lost half of the instructions round their products, which no card
+-- has timed; until then they stood at 0.2 to 0.35 by reading. The others are from the review of the
+-- sources: the card came within 5 % of those of products, and of elementwise kernels within a third.
 local shares = {
   -- elementwise kernels and norms take 28 to 36 ms where their bytes at full rate take 28
   stream = { arithmetic = 0.5, memory = 0.85 },
   -- the products of a step of 12 layers of 1024 take 42 to 48 ms, 38 at full rate
   product = { arithmetic = 0.87, memory = 0.85 },
-  -- attention there: 38 to 52 ms for 3.6 TFLOP, before its operands came by LDSM
-  tile = { arithmetic = 0.15, memory = 0.85 },
-  -- of one stripe of 16 rows to a warp: instructions and shared memory allowed 0.18 to 0.26 when 0.15
-  -- was put down, shared memory now allows 0.35 (counts in docs/performance.md)
-  stripe = { arithmetic = 0.2, memory = 0.85 },
-  -- with two stripes shared memory allows 0.56; a smaller part of that than it was
-  forward = { arithmetic = 0.35, memory = 0.85 },
-  -- backward, of heads wider than 64, 0.40, and of others 0.54: the same part of the smaller
-  backward = { arithmetic = 0.23, memory = 0.85 },
-  -- a bias is one more pass of shared memory for each of a lane's scores, and its gradient three: that
-  -- leaves 0.49 forward and 0.35 backward, of which the same parts are taken
-  forward_biased = { arithmetic = 0.31, memory = 0.85 },
-  backward_biased = { arithmetic = 0.20, memory = 0.85 },
+  -- with position vectors, and of LSH: what makes the step of transformer_xl as long as it was in bf16
+  -- (0.054) and in tf32 (0.075); 0.15 by reading
+  tile = { arithmetic = 0.06, memory = 0.85 },
+  -- in tf32: the same of slide; 0.2 by reading
+  stripe = { arithmetic = 0.07, memory = 0.85 },
+  -- heads of 128 reached 0.165, and of 64 0.139
+  forward = { arithmetic = 0.15, memory = 0.85 },
+  -- heads of 128 reached 0.15, and of 64 0.10
+  backward = { arithmetic = 0.12, memory = 0.85 },
+  forward_biased = { arithmetic = 0.13, memory = 0.85 },
+  backward_biased = { arithmetic = 0.115, memory = 0.85 },
   -- attention in f32 takes 200 to 280 ms for 0.45 TFLOP
   reference = { arithmetic = 0.035, memory = 0.5 },
   -- hashing: 32 multiplications and additions with 9 loads of shared memory, a clock each beside 8 of

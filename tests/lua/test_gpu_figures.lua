@@ -32,6 +32,10 @@ write("profile.csv", { "model", "precision", "batch", "layers", "entry", "entry_
     { "slide", "bf16", 4, 2, "fill", 0.1, "void each<lh_cuda_fill::[lambda(long) (instance 1)]>", 1, 0.01, 0, 0 },
     { "gpt2", "bf16", 16, 2, "matmul", 1, "nvjet_128", 1, 1, 1e9, 0 } })
 
+write("attention.csv", { "model", "kernel", "us", "issue_slots_percent", "instructions", "hmma", "ldsm",
+  "stall_fixed_latency_percent", "stall_global_percent", "stall_shared_percent", "stall_tensor_percent" },
+  { { "slide", "attend_tiles<64>", 90 }, { "slide", "attend_tiles<128 0 __nv_bfloat16>", 332.4, 28.5, 9e7, 9e6, 3e6, 26, 33, 10, 4 } })
+
 local known = assert(loadfile "scripts/known-figures.lua")(folder .. "/")
 
 -- The lines of a table below its head.
@@ -54,6 +58,11 @@ t.test("steps stand beside what was expected of them", function()
   t.equal(lines_of(known.gpu_steps "card/gpu-speed/speed.csv"),
     "| slide | bf16 | 4 x 4096 | 0 | 40.0 | 50.0 | 1.25 | 54.0 | 319 | 40 | 7.6 |\n"
     .. "| slide, eager | bf16 | 4 x 4096 | 0 | 40.0 | 60.0 | 1.50 | 64.0 | 300 |  | 7.6 |")
+end)
+
+t.test("of a kernel whose instructions were counted stand products and what its warps waited for", function()
+  t.equal(lines_of(known.gpu_attention("card/gpu-speed/attention.csv", "slide")),
+    "| `attend_tiles<128 0 bf16>` | 332 | 90 | 10.0 | 3.3 | 28 | 33 | 26 | 10 | 4 |")
 end)
 
 t.test("kernels are summed by what they are of, whose estimate counts once", function()
