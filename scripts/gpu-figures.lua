@@ -164,8 +164,9 @@ function known.gpu_attention(path, name)
   local lines = {}
   for _, row in ipairs(matching(path, { model = name })) do
     if row.instructions ~= "" then
-      lines[#lines + 1] = { ("`%s`"):format(short(row.kernel)), text("%.0f", row.us), text("%.0f", row.instructions, 1e-6),
-        text("%.1f", row.hmma, 100 / row.instructions), text("%.1f", row.ldsm, 100 / row.instructions),
+      lines[#lines + 1] = { ("`%s`"):format(short(row.kernel)), text("%.0f", row.us),
+        text("%.0f", row.instructions, 1e-6), text("%.1f", row.hmma, 100 / row.instructions),
+        text("%.1f", row.ldsm, 100 / row.instructions),
         text("%.0f", row.issue_slots_percent), text("%.0f", row.stall_global_percent),
         text("%.0f", row.stall_fixed_latency_percent), text("%.0f", row.stall_shared_percent),
         text("%.0f", row.stall_tensor_percent) }

@@ -54,9 +54,9 @@ double lh_lsh_products(int64_t rounds, int64_t length, int64_t chunk, int64_t he
 
 enum { LH_COST_REAL = 4, LH_COST_INTEGER = 4, LH_COST_DOUBLE = 8 }; /* bytes on a GPU */
 
-/* What a random word with what it decides takes as long as, in FLOPs, where those of a block of four
- * are all used: an H200 dropped 12.6 million numbers in 38 microseconds, and attention took 300
- * more for 100 million. */
+/* FLOPs that take as long as a random word with what it decides, where those of a block of four are
+ * all used: an H200 dropped 12.6 million numbers in 38 microseconds, and attention took 300 more
+ * for 100 million. */
 enum { LH_COST_WORD = 80, LH_COST_WORDS = 4 };
 
 /* Bytes of `count` elements; 0 where there is nothing. */

@@ -34,7 +34,8 @@ write("profile.csv", { "model", "precision", "batch", "layers", "entry", "entry_
 
 write("attention.csv", { "model", "kernel", "us", "issue_slots_percent", "instructions", "hmma", "ldsm",
   "stall_fixed_latency_percent", "stall_global_percent", "stall_shared_percent", "stall_tensor_percent" },
-  { { "slide", "attend_tiles<64>", 90 }, { "slide", "attend_tiles<128 0 __nv_bfloat16>", 332.4, 28.5, 9e7, 9e6, 3e6, 26, 33, 10, 4 } })
+  { { "slide", "attend_tiles<64>", 90 },
+    { "slide", "attend_tiles<128 0 __nv_bfloat16>", 332.4, 28.5, 9e7, 9e6, 3e6, 26, 33, 10, 4 } })
 
 local known = assert(loadfile "scripts/known-figures.lua")(folder .. "/")
 

@@ -90,7 +90,7 @@ TEST(attention_multiplies_the_pairs_that_see_each_other) {
  * with a period one for each distance, 32 at a time, in a launch more. */
 TEST(attention_draws_for_its_dropout) {
     static const lh_random_key key;
-    const double word = 20, pairs = 11 * 2 * 3;
+    const double word = 80, pairs = 11 * 2 * 3;
     const lh_heads heads = {.act = act(LH_BF16)};
     const lh_key_source keys = {.count = 6, .k = heads, .v = heads, .dk = heads, .dv = heads};
     lh_attention_forward_args forward = {.q = heads, .out = heads};
