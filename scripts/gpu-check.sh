@@ -9,7 +9,7 @@
 #                                           compute-sanitizer: accesses to memory, and use of barriers
 #   scripts/gpu-check.sh speed [FOLDER]     at once after it: the card's own matrix rates, the paper-size baseline's
 #                                           step with graphs and, of one setting, without, with passes in place of
-#                                           epilogues; what each kernel of a step takes, by ncu; and one peer:
+#                                           epilogues; attention by itself; what each kernel of a step takes, by ncu; and one peer:
 #                                           PEER=slide, brt or gpt2, in PyTorch where python3, or what PYTHON names,
 #                                           has it (all three, PEER=all, take a call of their own: LIMIT=540
 #                                           PARTS='rates peer'); then, in what time is left, all that ncu knows of a layer's
@@ -220,6 +220,14 @@ rates() {
     "$card/matrix_rate" >"$folder/rates.csv" && cat "$folder/rates.csv"
 }
 
+# Attention by itself, of the papers' sizes, in seconds.
+attention() {
+    local kernel
+    for kernel in attention_forward attention_backward; do
+        "$conformance" --backend cuda --mode bench --sample 100 --kernel "$kernel" || return
+    done
+}
+
 # What each kernel of a step takes: started one by one, since ncu sees a graph as one.
 profile() {
     local model raw status=0
@@ -265,6 +273,7 @@ speed() {
     part steps 90 "$program" lua tests/gpu/speed.lua "$folder"
     part steps-passes 25 env LH_EPILOGUES=0 "$program" lua tests/gpu/speed.lua "$folder"
     part steps-eager 25 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
+    part attention 75 bash -c attention
     part profile 110 bash -c 'profile slide gpt2 reformer transformer_xl'
     part peer "$([ "$peer" = all ] && echo 450 || echo 150)" env PYTHON="env LD_LIBRARY_PATH=$given ${PYTHON:-python3}" \
         "$program" lua tests/gpu/peers.lua "$folder" "$peer"
@@ -315,7 +324,7 @@ failures=$logs/failures
 : >"$failures"
 echo "part,seconds,verdict,code_version,dirty,date" >"$folder/summary.csv"
 GPU_NAME=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
-export -f has_tools build note_source conformance_all one_kernel models rates profile kernels profiled
+export -f has_tools build note_source conformance_all one_kernel models rates attention profile kernels profiled
 export -f looked_and_found_nothing sanitizer sanitized sanitized_steps
 export folder logs jobs half card conformance program refused absent GPU_NAME
 

@@ -130,6 +130,7 @@ static tally run_bench(suite *s, const options *o, const kernel_entry *kernel) {
         return (tally){.passed = 0, .failed = 1};
     }
     lh_cpu_set_threads(threads);
+    s->sample = 0; /* what is sampled is the test before */
     start_kernel(s, kernel);
     kernel->bench(s);
     return report(s, kernel->name);

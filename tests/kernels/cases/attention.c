@@ -181,6 +181,18 @@ void cases_attention_forward(suite *s) {
     CASE_REFUSED(s, LH_EOPTION, lh_attention_forward_args, .out = {.act = {.dtype = LH_BF16}});
 }
 
+/* Without a bias, with one, and with dropout. */
+enum { PAPER_CASES = 3 * ATTENTION_PAPER_COUNT };
+
+static attention_flags paper_flags(int index) {
+    const int with = index / ATTENTION_PAPER_COUNT;
+    return (attention_flags){.head_scale = with == 1,
+                             .bias = with == 1,
+                             .dropout = with == 2,
+                             .precision = LH_PRECISION_BF16,
+                             .dense = true};
+}
+
 void bench_attention_forward(suite *s) {
     const attention_flags plain = {.dense = true};
     const attention_flags full = {.head_scale = true, .bias = true, .dropout = true, .dense = true};
@@ -190,6 +202,12 @@ void bench_attention_forward(suite *s) {
         forward(s, &attention_bench_shapes[i], placed, false, false);
         forward(s, &attention_bench_shapes[i], full, false, false);
     }
+    if (s->device->kind != LH_CUDA) return;
+    s->dtype = LH_BF16;
+    for (int i = 0; i < PAPER_CASES; i++)
+        forward(s, &attention_paper_shapes[i % ATTENTION_PAPER_COUNT], paper_flags(i), false,
+                false);
+    s->dtype = LH_REAL;
 }
 
 /* ---- Backward ---- */
@@ -374,6 +392,11 @@ void bench_attention_backward(suite *s) {
         backward(s, &attention_bench_shapes[i], placed, &all);
         backward(s, &attention_bench_shapes[i], full, &all);
     }
+    if (s->device->kind != LH_CUDA) return;
+    s->dtype = LH_BF16;
+    for (int i = 0; i < PAPER_CASES; i++)
+        backward(s, &attention_paper_shapes[i % ATTENTION_PAPER_COUNT], paper_flags(i), &all);
+    s->dtype = LH_REAL;
 }
 
 void gradients_attention_backward(suite *s) {

@@ -187,6 +187,11 @@ const attention_shape attention_bench_shapes[] = {
 };
 const int attention_bench_count = sizeof attention_bench_shapes / sizeof *attention_bench_shapes;
 
+/* Of a layer of width 1024 with a window of 512, and of GPT-2 (tests/gpu/baseline.lua). */
+const attention_shape attention_paper_shapes[ATTENTION_PAPER_COUNT] = {
+    {"window 512", 4, 8, 4096, 128, 1, 512, 0, 0, 1, {{4608, -512, false, false}}},
+    {"causal 1024", 16, 12, 1024, 64, 0, LH_FAR, 0, 0, 1, {{1024, 0, false, false}}}};
+
 attention_flags attention_flags_at(int row) {
     return (attention_flags){.head_scale = suite_flag(row, 0),
                              .bias = suite_flag(row, 1),

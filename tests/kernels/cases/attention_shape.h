@@ -30,7 +30,9 @@ typedef struct attention_flags {
     bool dense; /* all views are, not just those that `layout` names */
 } attention_flags;
 
-extern const attention_shape attention_shapes[], attention_bench_shapes[];
+enum { ATTENTION_PAPER_COUNT = 2 };
+extern const attention_shape attention_shapes[], attention_bench_shapes[],
+    attention_paper_shapes[ATTENTION_PAPER_COUNT]; /* these are for a GPU */
 extern const int attention_shape_count, attention_bench_count;
 
 /* Row 0 .. 7 of flags: every pair of values. */
