@@ -22,7 +22,6 @@ enum {
     LH_MOST_TOKENS = 1 << 29,       /* so that sums of three such numbers are an int */
     LH_WIDEST_BYTES = 160 << 10,    /* of shared memory that they take at most in tf32 */
     LH_EVERY_CARD_BYTES = 99 << 10, /* that a block may have of every card from 8.0 on */
-    LH_THIRD_BYTES = 75 << 10,      /* a third of what a multiprocessor of Hopper has for blocks */
     LH_STEP_PARTS = LH_STEP * LH_STEP / LH_WARP, /* elements of a fragment that a lane holds */
     LH_BAND = 2 * LH_STEP,                       /* diagonals of 16 x 16 pairs, and one more */
     LH_BAND_PITCH = LH_BAND + 4,                 /* floats */

@@ -60,6 +60,14 @@ struct query_memory : backward_memory<width, placed, operand> {
     }
 };
 
+/* Blocks on a multiprocessor, as many as have the registers; a warp has one stripe. Where registers
+ * allowed two, and half of the warps, an H200 was slower. */
+template <int width, bool placed, typename operand> struct resident {
+    enum { plain = !placed && sizeof(operand) == sizeof(__nv_bfloat16) };
+    enum { narrow = plain && width < LH_WIDEST_TILE, stripes = 1 };
+    enum { queries = narrow ? 4 : 2, keys = narrow ? 3 : 2 };
+};
+
 /* ---- over queries ---- */
 
 /* What a warp sums up for its queries. */
@@ -267,8 +275,8 @@ __device__ static inline void pass_source(const lh_attention_backward_args &a, c
 }
 
 template <int width, bool placed, int stripes, typename operand>
-__global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
-                                  lh_backward_block<stripes>::blocks)
+__global__ void __launch_bounds__((lh_backward_block<stripes>::threads),
+                                  (resident<width, placed, operand>::queries))
     pass_queries(lh_attention_backward_args a, tile_parts p, int64_t tiles, int64_t tasks) {
     typedef query_memory<width, placed, stripes, operand> block_memory;
     enum { threads = lh_backward_block<stripes>::threads };
@@ -438,8 +446,8 @@ pass_key_tile(const lh_attention_backward_args &a, const tile_parts &p, int s, i
 }
 
 template <int width, bool placed, int stripes, typename operand>
-__global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
-                                  lh_backward_block<stripes>::blocks)
+__global__ void __launch_bounds__((lh_backward_block<stripes>::threads),
+                                  (resident<width, placed, operand>::keys))
     pass_keys(lh_attention_backward_args a, int source, tile_parts p, int64_t tiles,
               int64_t tasks) {
     typedef backward_memory<width, placed, operand> block_memory;
@@ -484,7 +492,7 @@ static lh_status join(const lh_launch *launch, const lh_attention_spec *from, in
 template <int width, bool placed, typename operand>
 static lh_status launch_queries(const lh_launch *launch, const lh_attention_backward_args *args,
                                 const tile_parts &p) {
-    enum { stripes = lh_backward_stripes<width, placed, operand>::queries };
+    enum { stripes = resident<width, placed, operand>::stripes };
     typedef query_memory<width, placed, stripes, operand> block_memory;
     const unsigned threads = lh_backward_block<stripes>::threads;
     const lh_attention_spec *spec = &args->spec;
@@ -495,8 +503,6 @@ static lh_status launch_queries(const lh_launch *launch, const lh_attention_back
     static_assert(sizeof(block_memory) <=
                       (floats && !placed ? LH_WIDEST_BYTES : LH_EVERY_CARD_BYTES),
                   "cards are asked for more than all have");
-    static_assert(floats || placed || sizeof(block_memory) <= LH_THIRD_BYTES,
-                  "three blocks fit a multiprocessor of Hopper");
     if (tasks == 0) return LH_OK;
     return LH_LAUNCH((pass_queries<width, placed, stripes, operand>), lh_blocks(tasks, 1), threads,
                      bytes, launch, *args, p, tiles, tasks);
@@ -506,7 +512,7 @@ template <int width, bool placed, typename operand>
 static lh_status launch_keys(const lh_launch *launch, const lh_attention_backward_args *args,
                              const tile_parts &p) {
     typedef backward_memory<width, placed, operand> block_memory;
-    enum { stripes = lh_backward_stripes<width, placed, operand>::keys };
+    enum { stripes = resident<width, placed, operand>::stripes };
     const unsigned threads = lh_backward_block<stripes>::threads;
     const lh_attention_spec *spec = &args->spec;
     const size_t bytes = sizeof(block_memory);

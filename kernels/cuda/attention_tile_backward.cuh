@@ -30,13 +30,6 @@ template <int width, bool placed, typename operand = __nv_bfloat16> struct lh_ba
     float lse[LH_TILE], delta[LH_TILE];     /* of the queries; lse as lh_stage_sums gives it */
 };
 
-/* A warp's stripes of 16 rows of its own: two, where there are registers for their sums, so that
- * what it reads of the other side serves both. */
-template <int width, bool placed, typename operand> struct lh_backward_stripes {
-    enum { floats = sizeof(operand) == sizeof(float), one = placed || floats };
-    enum { queries = one ? 1 : 2, keys = one || width == LH_WIDEST_TILE ? 1 : 2 };
-};
-
 /* A pass of warps with so many stripes: its threads, and blocks on a multiprocessor. */
 template <int stripes> struct lh_backward_block {
     enum { threads = LH_TILE_THREADS / stripes, blocks = stripes * 2 };

@@ -398,6 +398,13 @@ __global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
 
 /* ---- the launches ---- */
 
+/* A warp's stripes of 16 rows of its own: two, where there are registers for their sums, so that
+ * what it reads of the other side serves both. */
+template <int width, typename operand> struct stripes_of {
+    enum { floats = sizeof(operand) == sizeof(float) };
+    enum { queries = floats ? 1 : 2, keys = floats || width == LH_WIDEST_TILE ? 1 : 2 };
+};
+
 /* A block's shared memory. */
 template <typename memory_type> static size_t bytes_of(int64_t rounds) {
     return sizeof(memory_type) + (size_t)rounds * sizeof(round_slots);
@@ -420,7 +427,7 @@ template <int width, typename operand>
 static lh_status launch_backward(const lh_launch *launch,
                                  const lh_lsh_attention_backward_args *args, const real *delta) {
     typedef lh_backward_memory<width, false, operand> memory;
-    typedef lh_backward_stripes<width, false, operand> stripes;
+    typedef stripes_of<width, operand> stripes;
     const int64_t tiles = lh_chunk_count(args->spec.length, LH_TILE);
     const int64_t tasks = args->spec.batch * args->spec.heads * tiles;
     const bool keys = args->dk.act.data != NULL || args->dv.act.data != NULL;
