@@ -5,7 +5,9 @@
 -- a table that is renewed with them would let pass. Refused, too, are more registers, more bytes on the stack
 -- (spills, mostly) or fewer LDSM or LDGSTS (copies to shared memory that nobody waits for yet) in any
 -- kernel than TABLE has for it, where that is of the same RELEASE of nvcc; of another, no more than what
--- no table is needed for is looked for, which is said. Prints the new table, whose first lines name the release
+-- no table is needed for is looked for, which is said. So is a predicate of VIMNMX.RELU anywhere: nvcc 13.0
+-- makes it of `max(0, min(x, n)) == n`, and on an H200 it held of smaller x, too. Prints the new table, whose
+-- first lines name the release
 -- and the sources, with their digests: tests/lint/machine_code.lua sees by them that a table is older.
 -- `warps` is the occupancy: of the 64 that a multiprocessor can keep, those that registers and shared
 -- memory have room for. What a kernel has of shared memory when it is launched is in no object: DYNAMIC.csv
@@ -17,6 +19,7 @@ local sources = dofile "scripts/cuda-sources.lua"
 local cuobjdump, architecture, release, table_path, dynamic_path = arg[1], arg[2], arg[3], arg[4], arg[5]
 local columns = { "registers", "threads", "warps", "stack", "shared", "dynamic", "tensor", "ldsm", "ldgsts", "generic",
   "movm" }
+local unlisted = { "relu" } -- refused in any kernel, and in no table
 
 local function run(command)
   local pipe <close> = assert(io.popen(command))
@@ -56,9 +59,11 @@ end
 local function take(rows, key, row)
   local known = rows[key] or {}
   rows[key] = known
-  for _, column in ipairs(columns) do
-    local worse = column == "warps" and math.min or math.max
-    known[column] = worse(known[column] or row[column] or 0, row[column] or known[column] or 0)
+  for _, list in ipairs { columns, unlisted } do
+    for _, column in ipairs(list) do
+      local worse = column == "warps" and math.min or math.max
+      known[column] = worse(known[column] or row[column] or 0, row[column] or known[column] or 0)
+    end
   end
 end
 
@@ -112,6 +117,7 @@ local function read_object(path, rows, dynamic)
       tensor = count(body, "%sHMMA%."), ldsm = count(body, "%sLDSM%."),
       ldgsts = count(body, "%sLDGSTS%."), movm = count(body, "%sMOVM%."),
       generic = count(body, "%sLD%.") + count(body, "%sST%."),
+      relu = count(body, "MNMX%S*RELU%S* R%d+, P%d"),
     })
   end
 end
@@ -143,6 +149,7 @@ local function faults(row, known, same_release)
   local function say(...) found[#found + 1] = string.format(...) end
   if row.tensor > 0 and row.generic > 0 then say("%d generic loads or stores", row.generic) end
   if row.movm > 0 then say("%d MOVM", row.movm) end
+  if row.relu > 0 then say("%d VIMNMX.RELU with a predicate", row.relu) end
   if row.tensor > 0 and row.dynamic == 0 then say("no line of %s", dynamic_path) end
   if row.tensor > 0 and row.stack > most_stack then
     say("%d of stack, %d at most on tensor cores", row.stack, most_stack)

@@ -18,7 +18,7 @@ cost.devices = {
 }
 
 -- Shares of these rates that a kernel reaches, by its class: of arithmetic, of memory. Those of attention
--- are what an H200 showed on 2026-11-29 (profile.csv in results/reference/nvidia-h200/gpu-speed, and
+-- are what an H200 showed on 2026-11-29 (profile.csv in results/reference/nvidia-h200/gpu-speed-81fb07c5, and
 -- attention.csv), before its kernels lost half of the instructions round their products, which no card
 -- has timed; until then they stood at 0.2 to 0.35 by reading. The others are from the review of the
 -- sources: the card came within 5 % of those of products, and of elementwise kernels within a third.

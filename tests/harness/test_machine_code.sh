@@ -41,6 +41,10 @@ code 128 0 "${tile[@]}" 'LD.E R5, [R6]'
 fails 1 "a generic load" "1 generic loads or stores" check
 code 128 0 "${tile[@]}" 'MOVM.16.MT88 R4, R5'
 RELEASE=13.1 fails 1 "an exchange, whatever the compiler" "1 MOVM" check
+code 128 0 "${tile[@]}" 'VIMNMX.RELU R15, P2, P2, R4, 0x40, PT'
+RELEASE=13.1 fails 1 "a predicate that does not hold, whatever the compiler" "1 VIMNMX.RELU with a predicate" check
+code 128 0 "${tile[@]}" 'VIMNMX.RELU R15, R4, 0x40, PT'
+succeeds "without one it may be there" "tile,attend_tiles" check
 code 128 0 "${tile[0]}" "${tile[2]}"
 fails 1 "operands that no longer come by LDSM" "0 of ldsm, 1 in the table" check
 code 128 0 "${tile[0]}" "${tile[1]}"
