@@ -345,7 +345,7 @@
 ---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field window? integer # tokens that the model sees at once (T); 0: the segment (default 0)
 ---@field overlap? integer # tokens of a window that the next one repeats (default 0)
----@field recompute? boolean # keep one window's activations at a time and compute the others again in backward (default true)
+---@field recompute? boolean # of several windows keep one's activations at a time, and compute the others again in backward (default true)
 ---@field cache? boolean # keep keys and values, so that segments continue a window (for generation) (default false)
 
 ---@class longhaul.models.gpt2_recurrent
@@ -362,7 +362,7 @@
 ---@field rsa_spread? "even"|"random"|"negative"|"mirrored" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, evenly with every eta below zero, or evenly with etas by turns from -2 on instead of 1 (default even)
 ---@field window? integer # tokens that the model sees at once (T); 0: the segment (default 0)
 ---@field overlap? integer # tokens of a window that the next one repeats (default 0)
----@field recompute? boolean # keep one window's activations at a time and compute the others again in backward (default true)
+---@field recompute? boolean # of several windows keep one's activations at a time, and compute the others again in backward (default true)
 ---@field cache? boolean # keep keys and values, so that segments continue a window (for generation) (default false)
 ---@field insertion? integer # layer, from 1, that attends to the window before (l_ins); 0: all layers (default 2)
 ---@field pooling? "mean"|"max"|"attention" # over the tokens of a window (default mean)
