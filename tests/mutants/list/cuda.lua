@@ -58,7 +58,7 @@ return {
     { "pair.full && ", "", "the keys that a tile lacks are seen" },
     { "lh_clamp_diagonal(limits.farthest - offset)", "lh_clamp_diagonal(limits.farthest)",
       "all tiles have the first one's window" },
-    { "lh_min(key_end, filled)", "key_end", "rows of a ring that are not filled are seen" },
+    { "lh_min(key_end, filled)", "lh_max(key_end, filled)", "rows of a ring that are not filled are seen" },
   },
   {
     file = "kernels/cuda/attention_tile_bias.cuh", tests = "sim:attention_forward",
