@@ -18,10 +18,11 @@ cost.devices = {
 }
 
 -- Shares of these rates that a kernel reaches, by its class: of arithmetic, of memory. Those of attention
--- are what an H200 showed on 2026-11-29 (profile.csv in results/reference/nvidia-h200/gpu-speed-81fb07c5, and
--- attention.csv), before its kernels lost half of the instructions round their products, which no card
--- has timed; until then they stood at 0.2 to 0.35 by reading. The others are from the review of the
--- sources: the card came within 5 % of those of products, and of elementwise kernels within a third.
+-- are what an H200 showed first on 2026-11-29 (profile.csv and attention.csv in
+-- results/reference/nvidia-h200/gpu-speed-81fb07c5); until then they stood at 0.2 to 0.35 by reading. In bf16
+-- attention was made quicker after that: a layer of slide takes 0.7 of its time since. The others are from
+-- the review of the sources: the card came within 5 % of those of products, and of elementwise kernels
+-- within a third.
 local shares = {
   -- elementwise kernels and norms take 28 to 36 ms where their bytes at full rate take 28
   stream = { arithmetic = 0.5, memory = 0.85 },

@@ -40,6 +40,16 @@ local function device()
   return cost.device "h200"
 end
 
+-- The rows that a file has of others than `value` in a column: they stay where its own are measured anew.
+local function rows_of_others(path, column, value)
+  local kept = {}
+  if not core.exists(path) then return kept end
+  for _, row in ipairs(csv.read(path)) do
+    if row[column] ~= value then kept[#kept + 1] = row end
+  end
+  return kept
+end
+
 -- What matrix_rate.cu wrote, by name; of several lines the best.
 local function read_rates(folder)
   local rates = {}
@@ -51,7 +61,8 @@ local function read_rates(folder)
 end
 
 return function(tiny)
-  local baseline = { warmup = tiny and 3 or 5, rounds = tiny and 1 or 20, rates = read_rates }
+  local baseline = { warmup = tiny and 3 or 5, rounds = tiny and 1 or 20, rates = read_rates,
+    rows_of_others = rows_of_others }
 
   local function shape_of(setting)
     return (tiny and tiny_shapes or shapes)[models[setting.model][1]]

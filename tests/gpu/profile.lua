@@ -5,7 +5,6 @@
 -- the card at each kernel: what a layer takes is the same. A row has what one kernel took in all its launches, which
 -- of ours it is of (`entry`), and what is expected of that with all its kernels. Rows of other models in profile.csv
 -- stay.
-local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 
 local settings = {
@@ -105,22 +104,18 @@ local function sums(launches)
 end
 
 -- ms that `longhaul describe MODEL --cost` expects of each of our kernels in such a step.
-local function expected(setting)
+local function expected(baseline, setting)
   local ms = {}
-  local _, _, rows = dofile "tests/gpu/baseline.lua"(false).expected(setting)
+  local _, _, rows = baseline.expected(setting)
   for _, row in ipairs(rows) do ms[row.kernel] = 1000 * row.seconds end
   return ms
 end
 
 local function sum(raw, folder, model)
-  local file, rows = folder .. "/profile.csv", {}
-  if core.exists(file) then
-    for _, row in ipairs(csv.read(file)) do
-      if row.model ~= model then rows[#rows + 1] = row end
-    end
-  end
+  local baseline, file = dofile "tests/gpu/baseline.lua"(false), folder .. "/profile.csv"
+  local rows = baseline.rows_of_others(file, "model", model)
   local setting = settings[model]
-  local expected_ms = expected(setting)
+  local expected_ms = expected(baseline, setting)
   for _, row in ipairs(sums(read_launches(raw))) do
     row.model, row.precision, row.batch, row.layers = model, setting.precision, setting.batch, setting.layers
     row.ms, row.entry_expected_ms = 1000 * row.seconds, expected_ms[row.entry]

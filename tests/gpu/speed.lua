@@ -15,13 +15,14 @@ local folder, tiny = ...
 folder = folder or "results/gpu"
 
 local baseline = dofile "tests/gpu/baseline.lua"(tiny)
+local gpt2 = { model = "gpt2", precision = "bf16", batch = 16, dropout = 0.1 }
 local settings = {
   { model = "slide", precision = "bf16", batch = 4 },
   { model = "slide", precision = "bf16", batch = 1 },
   { model = "slide", precision = "tf32", batch = 1 },
   { model = "brt fixed:skip", precision = "bf16", batch = 4 },
   { model = "slide", precision = "bf16", batch = 4, dropout = 0.05 },
-  { model = "gpt2", precision = "bf16", batch = 16, dropout = 0.1 },
+  gpt2,
   { model = "transformer_xl", precision = "bf16", batch = 8 },
   { model = "transformer_xl", precision = "tf32", batch = 8 },
   { model = "reformer", precision = "bf16", batch = 1 },
@@ -41,20 +42,10 @@ local execution, measured, remade = "graph", 0, 0
 if os.getenv "LH_GRAPHS" == "0" then
   settings, execution = { settings[1] }, "eager"
 elseif os.getenv "LH_EPILOGUES" == "0" then
-  settings, execution = { settings[1], settings[6] }, "passes"
+  settings, execution = { settings[1], gpt2 }, "passes"
 end
 
--- What the file has of other executions.
-local function rows_before()
-  local kept = {}
-  if not core.exists(folder .. "/speed.csv") then return kept end
-  for _, row in ipairs(csv.read(folder .. "/speed.csv")) do
-    if row.execution ~= execution then kept[#kept + 1] = row end
-  end
-  return kept
-end
-
-local rows = rows_before()
+local rows = baseline.rows_of_others(folder .. "/speed.csv", "execution", execution)
 
 -- After each setting: what ends the call keeps what was measured before it.
 local function write()

@@ -1,20 +1,15 @@
 -- The tables of findings that are of the comparison say what its files do: marks, spreads, seeds, edges of what was
 -- tried, and no times of two rounds beside each other.
 local t = dofile "tests/test.lua"
+local filed = dofile "tests/lua/filed.lua"
 local core = require "longhaul.core"
-local csv = require "longhaul.run.csv"
 
 local folder = os.tmpname()
 os.remove(folder)
 
 local function write(path, columns, lines)
-  local records = {}
-  for i, line in ipairs(lines) do
-    records[i] = {}
-    for c, name in ipairs(columns) do records[i][name] = line[c] end
-  end
   core.make_folder((folder .. "/" .. path):match "^(.*)/")
-  csv.write(folder .. "/" .. path, columns, records)
+  filed.write(folder .. "/" .. path, columns, lines)
 end
 
 write("m/own/table.csv", { "row", "dataset", "metric", "measured", "spread", "best", "tie" }, {
@@ -59,21 +54,15 @@ write("m/lengths/exponents.csv", { "row", "measure", "over", "exponent", "standa
 
 local known = assert(loadfile "scripts/known-figures.lua")(folder .. "/")
 
--- The lines of a table below its head.
-local function lines_of(text)
-  local lines = {}
-  for line in text:gmatch "[^\n]+" do lines[#lines + 1] = line end
-  return table.concat(lines, "\n", 3)
-end
-
 t.test("means have their spread, the best and ties their marks", function()
-  t.equal(lines_of(known.marked("m/own/table.csv", "accuracy", "%.1f", 100)), "| far | 25.0 ±12.5 |\n"
+  t.equal(filed.lines_of(known.marked("m/own/table.csv", "accuracy", "%.1f", 100)), "| far | 25.0 ±12.5 |\n"
     .. "| near, fed back | ≈ 50.0 ±25.0 |\n| first | **75.0 ±0.0** |\n| fixed | 12.5 |")
 end)
 
 t.test("seeds stand in their order, a column in a format of its own", function()
-  t.equal(lines_of(known.by_seed("m/own", "%.2f", { { "right", "accuracy", "one" }, { "off", "mse", "one", "%.3f" } },
-    { "first", "far" })), "| first | 0.25 / 0.50 | 0.125 / 0.250 |\n| far | 0.25 / 0.50 | 0.125 / 0.250 |")
+  t.equal(filed.lines_of(known.by_seed("m/own", "%.2f",
+    { { "right", "accuracy", "one" }, { "off", "mse", "one", "%.3f" } }, { "first", "far" })),
+    "| first | 0.25 / 0.50 | 0.125 / 0.250 |\n| far | 0.25 / 0.50 | 0.125 / 0.250 |")
   t.fails(function() known.by_seed("m/own", "%.2f", { { "right", "bleu", "one" } }, { "far" }) end, "no bleu of 'far'")
   t.fails(function() known.by_seed("m/own", "%.2f", { { "right", "mse", "two" } }, { "far" }) end,
     "no runs of 'far' on two")
@@ -85,19 +74,19 @@ t.test("a profile is the mean over the seeds that have the probe, of its part al
 end)
 
 t.test("who leads at a moment, and who ties", function()
-  t.equal(lines_of(known.leaders("m/own", "seconds", { 5 })),
+  t.equal(filed.lines_of(known.leaders("m/own", "seconds", { 5 })),
     "| one | 5 | first, 2.000 ±0.250 | 2 | near, fed back; fixed |")
   t.fails(function() known.leaders("m/own", "seconds", { 6 }) end, "nobody is the best of one at 6 seconds")
 end)
 
 t.test("rows at an edge are those that were tuned, by the rates of their data", function()
-  t.equal(lines_of(known.edges "m/own"), "| one | 3 | 0.03 to 0.1 | 1: near, fed back | 2: far; first |")
+  t.equal(filed.lines_of(known.edges "m/own"), "| one | 3 | 0.03 to 0.1 | 1: near, fed back | 2: far; first |")
   t.equal(known.at_edge("m/own", "lowest"), 1)
   t.equal(known.at_edge("m/own", "highest", { "one" }), 2)
 end)
 
 t.test("times of two rounds are not compared, other costs are", function()
-  t.equal(lines_of(known.costs_by_length("m/lengths", { 8 })), "| first | 2.0 | 0.985 ±0.015 |  | 2.0 | 1.000 |\n"
+  t.equal(filed.lines_of(known.costs_by_length("m/lengths", { 8 })), "| first | 2.0 | 0.985 ±0.015 |  | 2.0 | 1.000 |\n"
     .. "| far | 3.0 | 1.000 ±0.000 | other round | 1.0 | 2.000 |")
 end)
 

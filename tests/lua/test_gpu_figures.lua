@@ -1,20 +1,13 @@
 -- Figures of a card in documents are what its files say: parts, steps beside what was expected, kernels, peers.
 local t = dofile "tests/test.lua"
+local filed = dofile "tests/lua/filed.lua"
 local core = require "longhaul.core"
-local csv = require "longhaul.run.csv"
 
 local folder = os.tmpname()
 os.remove(folder)
 core.make_folder(folder .. "/card/gpu-speed")
 
-local function write(file, columns, lines)
-  local records = {}
-  for i, line in ipairs(lines) do
-    records[i] = {}
-    for c, name in ipairs(columns) do records[i][name] = line[c] end
-  end
-  csv.write(folder .. "/card/gpu-speed/" .. file, columns, records)
-end
+local function write(file, columns, lines) filed.write(folder .. "/card/gpu-speed/" .. file, columns, lines) end
 
 write("summary.csv", { "part", "seconds", "verdict", "code_version", "dirty", "date" },
   { { "steps", 54, "good", "0123456789ab", "no", "2026-11-29T19:00:00Z" } })
@@ -39,35 +32,28 @@ write("attention.csv", { "model", "kernel", "us", "issue_slots_percent", "instru
 
 local known = assert(loadfile "scripts/known-figures.lua")(folder .. "/")
 
--- The lines of a table below its head.
-local function lines_of(text)
-  local lines = {}
-  for line in text:gmatch "[^\n]+" do lines[#lines + 1] = line end
-  return table.concat(lines, "\n", 3)
-end
-
 t.test("a part has its verdict and commit", function()
-  t.equal(lines_of(known.gpu_calls "card"), "| gpu-speed | steps | good | 54 | 0123456789ab | 2026-11-29 |")
+  t.equal(filed.lines_of(known.gpu_calls "card"), "| gpu-speed | steps | good | 54 | 0123456789ab | 2026-11-29 |")
 end)
 
 t.test("rates stand beside those of the estimate", function()
-  t.equal(lines_of(known.gpu_rates("card/gpu-speed/rates.csv", "h200")),
+  t.equal(filed.lines_of(known.gpu_rates("card/gpu-speed/rates.csv", "h200")),
     "| bf16, result in f32 | 700.00 | 790.00 | TFLOP/s |\n| copy | 4.00 | 4.20 | TB/s |")
 end)
 
 t.test("steps stand beside what was expected of them", function()
-  t.equal(lines_of(known.gpu_steps "card/gpu-speed/speed.csv"),
+  t.equal(filed.lines_of(known.gpu_steps "card/gpu-speed/speed.csv"),
     "| slide | bf16 | 4 x 4096 | 0 | 40.0 | 50.0 | 1.25 | 54.0 | 319 | 40 | 7.6 |\n"
     .. "| slide, eager | bf16 | 4 x 4096 | 0 | 40.0 | 60.0 | 1.50 | 64.0 | 300 |  | 7.6 |")
 end)
 
 t.test("of a kernel whose instructions were counted stand products and what its warps waited for", function()
-  t.equal(lines_of(known.gpu_attention("card/gpu-speed/attention.csv", "slide")),
+  t.equal(filed.lines_of(known.gpu_attention("card/gpu-speed/attention.csv", "slide")),
     "| `attend_tiles<128 0 bf16>` | 332 | 90 | 10.0 | 3.3 | 28 | 33 | 26 | 10 | 4 |")
 end)
 
 t.test("kernels are summed by what they are of, whose estimate counts once", function()
-  t.equal(lines_of(known.gpu_profile("card/gpu-speed/profile.csv", 0.02)), "| `matmul` |  |  | 1.00 | 1.00 |\n"
+  t.equal(filed.lines_of(known.gpu_profile("card/gpu-speed/profile.csv", 0.02)), "| `matmul` |  |  | 1.00 | 1.00 |\n"
     .. "| `attention_backward` | 8.00 | 3.00 |  |  |\n| `others` | 1.00 |  |  |  |\n"
     .. "| all | 9.01 | 3.10 | 1.00 | 1.00 |")
   local layer = known.gpu_layer("card/gpu-speed/profile.csv", "slide", { "attention_backward", "fill" })
@@ -76,7 +62,7 @@ t.test("kernels are summed by what they are of, whose estimate counts once", fun
 end)
 
 t.test("the longest kernels have their names, shortened", function()
-  t.equal(lines_of(known.gpu_kernels("card/gpu-speed/profile.csv", 0.2)),
+  t.equal(filed.lines_of(known.gpu_kernels("card/gpu-speed/profile.csv", 0.2)),
     "| slide | `pass_keys<128, 0, bf16>` | attention_backward | 2 | 2000 | 44 | 1.00 |\n"
     .. "| slide | `pass_queries<128>` | attention_backward | 2 | 2000 | 44 | 0.50 |\n"
     .. "| gpt2 | `nvjet_128` | matmul | 1 | 1000 | 100 | 1.00 |")
@@ -93,7 +79,7 @@ t.test("peers are in whatever files a call left them", function()
     { "gpt2", "bf16", 16, 1024, "PyTorch 2.9", 3, 4, 2e9, 1 } })
   local text = known.gpu_peers "card/gpu-speed"
   t.contains(text, "| PyTorch 2.9, ms |")
-  t.equal(lines_of(text),
+  t.equal(filed.lines_of(text),
     "| gpt2 | bf16 | 16 x 1024 | 2.0 | 4.0 | 0.50 | 3.0 | 3.0 | 1.00 | 1.0 | 2.0 | 0.50 | 1.0000 |\n"
     .. "| slide | bf16 | 4 x 4096 | 50.0 | 40.0 | 1.25 | 54.0 | 108.0 | 0.50 | 8.0 | 16.0 | 0.50 | 0.5000 |")
 end)

@@ -1,21 +1,14 @@
 -- Conditions of sentences in documents: which rows of a committed table lead, which alone meet a condition, with how
 -- many seeds; what does not hold is refused by the comparison that it fails by.
 local t = dofile "tests/test.lua"
+local filed = dofile "tests/lua/filed.lua"
 local core = require "longhaul.core"
-local csv = require "longhaul.run.csv"
 
 local folder = os.tmpname()
 os.remove(folder)
 core.make_folder(folder)
 
-local function write(name, columns, lines)
-  local records = {}
-  for i, line in ipairs(lines) do
-    records[i] = {}
-    for c, column in ipairs(columns) do records[i][column] = line[c] end
-  end
-  csv.write(folder .. "/" .. name, columns, records)
-end
+local function write(name, columns, lines) filed.write(folder .. "/" .. name, columns, lines) end
 
 write("table.csv", { "row", "dataset", "metric", "mean" }, {
   { "a", "one", "mse", 1 }, { "b", "one", "mse", 2 }, { "c", "one", "mse", 3 },
