@@ -227,14 +227,16 @@ static int64_t draw_share(drawer *d, int64_t length) {
     return (int64_t)(mean + 0.1 * mean * z);
 }
 
-/* D_n of at least `length` letters: groups a D_{n-1} b. Ends early past the longest string. */
+/* D_n, n > 0, of at least `length` letters: groups a D_{n-1} b. Ends early past the longest string.
+ * D_0 is empty whatever its length, so that is counted as drawn, and not computed. */
 static void write_brackets(drawer *d, int64_t depth, int64_t length) {
     const int64_t begin = d->length;
-    if (depth == 0) return;
     while (d->length - begin < length && d->length <= d->longest) {
-        const int64_t inside = draw_share(d, length);
         put(d, 0, 1);
-        write_brackets(d, depth - 1, inside);
+        if (depth == 1)
+            d->draws.drawn += 1;
+        else
+            write_brackets(d, depth - 1, draw_share(d, length));
         put(d, 1, 1);
     }
 }

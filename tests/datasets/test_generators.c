@@ -86,7 +86,6 @@ TEST(recall) {
     check_generator("recall", LH_RECALL_VERSION, 1, digest, 0xf19d77dcf5786af9ULL);
 }
 
-/* Strings and labels of every language. */
 /* Of the languages first .. end - 1: strings and labels. */
 static uint64_t digest_of_languages(int first, int end) {
     enum { LONGEST = 40 };

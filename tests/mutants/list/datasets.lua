@@ -60,6 +60,10 @@ return {
     { "a->tells == FOLLOWERS ? follows != 0 : (int)member == v", "follows != 0; (void)member", "membership is told as followers" },
   },
   {
+    file = "datasets/generate/regular_strings.c", tests = "tests/datasets/test_generators.c",
+    { "d->draws.drawn += 1;", "", "what is not computed is not counted as drawn" },
+  },
+  {
     file = "datasets/generate/network_sequences.c", tests = "tests/datasets/test_network_sequences.c",
     { "(1 - network->alpha) * h", "network->alpha * h", "alpha on both sides" },
     { "l == 0 ? below : z[l - 1]", "below", "the second layer reads the input" },
