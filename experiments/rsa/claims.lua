@@ -303,16 +303,17 @@ claim("rsa_p051", all { all(shares), p.not_rising(gates) }, {
   expected = "bpc(rsa_xl, f) < bpc(transformer_xl, f) for f in 30, 65, 100 percent; mean gate non-increasing in f",
 })
 
--- Steps on Weather, which Figures 7 and 8 draw.
+-- Steps on Weather, which Figures 7 and 8 draw: at one horizon, or the mean over all.
 local figure7 = lh.include "figure7.lua"
 local function weather(row, h)
-  return p.cell(("step_time_ms(%s, %d)"):format(row, h), {
-    experiment = figure7, row = row, dataset = ("Weather %d"):format(h), metric = "step_time_ms",
+  return p.cell(("step_time_ms(%s%s)"):format(row, h and (", %d"):format(h) or ""), {
+    experiment = figure7, row = row, dataset = h and ("Weather %d"):format(h), metric = "step_time_ms",
   })
 end
 local timed, weather_horizons = { "Informer", "LogSparse", "XL" }, series.horizons.Weather
 
--- What the encodings take of a step: of each at every horizon; in direction: by the mean.
+-- What the encodings take of a step: of each at every horizon; in direction: of the mean step, since horizons,
+-- each timed in rounds of its own, have no round in which a mean of their shares could be taken.
 local function share_of(name, h)
   local row = "RSA-" .. name
   return 1 - weather(row .. ", no REM", h) / weather(row, h)
@@ -320,11 +321,7 @@ end
 claim("rsa_p064", each(timed, function(name)
   return each(weather_horizons, function(h) return less(share_of(name, h), 0.2) end)
 end), {
-  direction = each(timed, function(name)
-    local shares_of_steps = {}
-    for i, h in ipairs(weather_horizons) do shares_of_steps[i] = share_of(name, h) end
-    return less(p.named(("mean share of RSA-%s"):format(name), p.mean(shares_of_steps)), 0.2)
-  end),
+  direction = each(timed, function(name) return less(share_of(name), 0.2) end),
   direction_says = "each model by the mean of its horizons",
 })
 

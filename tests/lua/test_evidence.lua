@@ -232,6 +232,29 @@ t.test("step times are compared within a round", function()
   t.equal(found.reason, "not timed side by side")
 end)
 
+t.test("a weaker form over horizons, each timed in rounds of its own, can be decided", function()
+  local folder = new_folder()
+  local times, experiment = {}, nil
+  by_id.rsa_p064.holds:each_cell(function(cell)
+    experiment = cell.experiment
+    for round = 1, 3 do
+      local row = { row = nowhere:label(cell), dataset = cell.dataset,
+        values = { step_time_ms = cell.row:find ", no REM$" and 90 or 100 + round } }
+      local time = time_of(row)
+      time.round, time.date = cell.dataset .. round, ("2026-01-0%dT00:00:00Z"):format(round)
+      times[#times + 1] = time
+    end
+  end)
+  local into, runs = store.open(folder, experiment.runs), {}
+  for i = 1, #times, 3 do runs[#runs + 1] = run_of({ row = times[i].row, dataset = times[i].dataset, values = {} }, 1) end
+  into:update(function(all) table.move(runs, 1, #runs, #all + 1, all) end)
+  into:add_timings(times)
+  local source = evidence.measured(settings_of(folder))
+  t.equal(by_id.rsa_p064.holds:judge(source).verdict, "holds")
+  local found = by_id.rsa_p064.direction:judge(source)
+  t.equal(found.verdict, "holds", found.reason)
+end)
+
 -- ---- what is not there ----
 
 t.test("an empty folder leaves all undecided but what cannot fail, and says what was not run", function()
