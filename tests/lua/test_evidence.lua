@@ -246,7 +246,9 @@ t.test("a weaker form over horizons, each timed in rounds of its own, can be dec
     end
   end)
   local into, runs = store.open(folder, experiment.runs), {}
-  for i = 1, #times, 3 do runs[#runs + 1] = run_of({ row = times[i].row, dataset = times[i].dataset, values = {} }, 1) end
+  for i = 1, #times, 3 do
+    runs[#runs + 1] = run_of({ row = times[i].row, dataset = times[i].dataset, values = {} }, 1)
+  end
   into:update(function(all) table.move(runs, 1, #runs, #all + 1, all) end)
   into:add_timings(times)
   local source = evidence.measured(settings_of(folder))
