@@ -142,6 +142,8 @@ device_cppflags := $(if $(filter avx2,$(CPU_ISAS)),-DLH_HAVE_AVX2) $(if $(filter
 both := -g $(optimize) $(maths) $(OPENMP_FLAGS) $(instrument) -MMD -MP
 cflags := -std=c11 $(both) $(warnings) $(warnings_c) $(if $(WERROR),-include tests/lint/banned.h) $(CFLAGS)
 cxxflags := -std=c++17 $(both) $(warnings) $(CXXFLAGS)
+# Of an access that is aligned and one that need not be gcc 12 makes one of the former kind, where the latter is a vector.
+simflags = $(cppflags) $(device_cppflags) -Itests/cudasim/include $(cxxflags) -fno-tree-slp-vectorize $(race_flags) -x c++
 nvccflags := -std=c++17 -O3 --extended-lambda -lineinfo -I. $(CUDA_CPPFLAGS) -MMD -MP -ccbin $(CXX) \
     $(foreach number,$(CUDA_ARCHITECTURES),-gencode arch=compute_$(number)$(comma)code=sm_$(number)) \
     $(foreach number,$(lastword $(CUDA_ARCHITECTURES)),-gencode arch=compute_$(number)$(comma)code=compute_$(number)) \
@@ -152,7 +154,7 @@ link = $(linker) $(both) $(race_flags) -rdynamic $(LIB_LDFLAGS) $(LDFLAGS) -o $@
 compile = $(CC) $(cppflags) $(cflags)
 ifneq ($(needs_build),)
 $(call remember,$(B)/flags,'$(compile)' '$(CXX) $(cxxflags)' '$(LIB_LDLIBS) $(LDFLAGS)')
-$(call remember,$(D)/device.flags,'$(device_cppflags)' '$(if $(filter 1,$(cuda)),$(NVCC_PATH) $(nvccflags))')
+$(call remember,$(D)/device.flags,'$(device_cppflags)' '$(if $(filter 1,$(cuda)),$(NVCC_PATH) $(nvccflags),$(if $(cuda),$(simflags)))')
 version := $(shell scripts/version.sh)
 build_flags := $(strip $(optimize) $(maths) $(OPENMP_FLAGS) $(instrument) $(if $(filter double,$(REAL)),-DLH_REAL_DOUBLE) \
     $(CFLAGS) $(if $(filter 1,$(cuda)),nvcc -O3 $(CUDA_ARCHITECTURES:%=sm_%)))
@@ -220,7 +222,7 @@ $(foreach folder,$(sort $(B) $(D)),$(eval $(call object_rules,$(folder))))
 $(D)/%.o: %.cu $(B)/flags $(D)/device.flags
 	@mkdir -p $(@D)
 	$(call say,$(if $(filter sim,$(cuda)),SIM,NVCC),$<)
-	$(Q)$(if $(filter sim,$(cuda)),$(CXX) $(cppflags) $(device_cppflags) -Itests/cudasim/include $(cxxflags) $(race_flags) -x c++,$(NVCC_PATH) $(nvccflags)) \
+	$(Q)$(if $(filter sim,$(cuda)),$(CXX) $(simflags),$(NVCC_PATH) $(nvccflags)) \
 	    -c $< -o $@
 
 device_objects := $(of_devices:%.c=$(D)/%.o) $(simulator_sources:%.cc=$(D)/%.o)

@@ -40,7 +40,8 @@ lh_cost lh_cost_adam(const lh_adam_args *args) {
 }
 
 /* Bytes of one tensor: two passes over a gradient that is factored, for rows and for columns; then
- * the update is made of gradient, moments and parameter, and applied once its size is known. */
+ * the update is made of gradient and moments for its size, beside the parameter, and made again to
+ * be applied. */
 static void tensor_bytes(lh_cost *cost, const lh_adafactor_args *a) {
     const double matrices = (double)a->outer, rows = matrices * (double)a->rows;
     const double count = rows * (double)a->columns, bytes = count * LH_COST_REAL;
@@ -50,10 +51,9 @@ static void tensor_bytes(lh_cost *cost, const lh_adafactor_args *a) {
         lh_cost_write(cost, 2 * (rows + matrices * (double)a->columns) * LH_COST_REAL, LH_ADD);
     } else {
         lh_cost_write(cost, bytes, LH_ADD);
+        cost->read += bytes;
     }
-    cost->read += 2 * bytes;            /* gradient and parameter */
-    lh_cost_write(cost, bytes, LH_SET); /* the update */
-    cost->read += bytes;
+    cost->read += 3 * bytes; /* the gradient twice, and the parameter */
     lh_cost_write(cost, bytes, LH_ADD);
     lh_cost_write(cost, lh_cost_reals(a->m, a->momentum > 0 ? count : 0), LH_ADD);
 }

@@ -1,19 +1,19 @@
 /* Adafactor of up to LH_ADAFACTOR_TENSORS tensors in a few launches that each work on all of them:
- * second moments, the updates y with their sums of squares, the step sizes that these make, and the
- * steps. All sums run in one fixed order. */
-#include "kernels/cuda/warp.cuh"
+ * second moments, the squares of the updates that they make, the step sizes that these make, and
+ * the steps, for which the updates are made once more: a gradient is read as quickly as an update
+ * that was kept. All sums run in one fixed order. */
+#include "kernels/cuda/row_runs.cuh"
 
 #define TINY           1e-30 /* eps1: keeps the second moment above zero */
 #define SMALLEST_SCALE 1e-3  /* eps2: floor of the parameter's own scale */
 
 enum {
-    CHUNK = 8192, /* elements of a tensor that a block takes */
+    CHUNK = 2048, /* runs of a tensor that a block takes */
     STRETCH = 64  /* rows of a column that one thread sums */
 };
 
 /* Parts of the workspace that belong to a tensor. */
 typedef struct tensor_parts {
-    real *y;                       /* [count] */
     double *y_squares, *x_squares; /* [chunks] */
     real *row_factor;              /* [outer][rows] */
     real *column_factor;           /* [outer][columns] */
@@ -27,12 +27,26 @@ typedef struct tensor_list {
     tensor_parts part[LH_ADAFACTOR_TENSORS];
 } tensor_list;
 
-static int64_t count_of(const lh_adafactor_args &a) {
+LH_INLINE int64_t count_of(const lh_adafactor_args &a) {
     return a.outer * a.rows * a.columns;
 }
 
-static int64_t chunks_of(const lh_adafactor_args &a) {
-    return lh_chunk_count(count_of(a), CHUNK);
+/* Elements that lie in one row: all of them where the moments have no rows. */
+LH_INLINE int64_t width_of(const lh_adafactor_args &a) {
+    return a.factored ? a.columns : count_of(a);
+}
+
+/* Runs (element.cuh) of a row, and of the tensor. */
+LH_INLINE int64_t row_runs_of(const lh_adafactor_args &a) {
+    return lh_chunk_count(width_of(a), LH_RUN);
+}
+
+LH_INLINE int64_t runs_of(const lh_adafactor_args &a) {
+    return row_runs_of(a) * (a.factored ? a.outer * a.rows : 1);
+}
+
+LH_INLINE int64_t chunks_of(const lh_adafactor_args &a) {
+    return lh_chunk_count(runs_of(a), CHUNK);
 }
 
 LH_INLINE int64_t stretches_of(const lh_adafactor_args &a) {
@@ -60,8 +74,8 @@ static int64_t columns_of(const lh_adafactor_args &a) {
     return matrices_of(a) * a.columns;
 }
 
-static int64_t stretch_sums_of(const lh_adafactor_args &a) {
-    return columns_of(a) * stretches_of(a);
+static int64_t stretch_runs_of(const lh_adafactor_args &a) {
+    return matrices_of(a) * stretches_of(a) * row_runs_of(a);
 }
 
 static int64_t one_if_any(const lh_adafactor_args &a) {
@@ -70,12 +84,11 @@ static int64_t one_if_any(const lh_adafactor_args &a) {
 
 /* Lays a tensor's parts out from *at on; gives how many bytes they take. */
 static size_t lay_out(const lh_adafactor_args &a, char **at, tensor_parts *p) {
-    size_t bytes = lh_take(at, count_of(a), &p->y);
-    bytes += lh_take(at, chunks_of(a), &p->y_squares);
+    size_t bytes = lh_take(at, chunks_of(a), &p->y_squares);
     bytes += lh_take(at, chunks_of(a), &p->x_squares);
     bytes += lh_take(at, rows_of(a), &p->row_factor);
     bytes += lh_take(at, columns_of(a), &p->column_factor);
-    bytes += lh_take(at, stretch_sums_of(a), &p->stretch);
+    bytes += lh_take(at, columns_of(a) * stretches_of(a), &p->stretch);
     return bytes + lh_take(at, 1, &p->size);
 }
 
@@ -111,7 +124,7 @@ __device__ static inline int tensor_at(const item_starts &starts, int64_t item) 
 
 template <typename work>
 __global__ void __launch_bounds__(LH_THREADS) each_block(int64_t count, work body) {
-    LH_SHARED(double, shared, [LH_THREADS]);
+    LH_SHARED(double, shared, [2 * LH_WARPS]);
     for (int64_t b = blockIdx.x; b < count; b += gridDim.x) {
         body(b, shared);
         __syncthreads();
@@ -129,7 +142,18 @@ static lh_status each_item(const lh_launch *launch, const tensor_list &list, ite
     });
 }
 
-/* The same with a block for each item, and a number for each of its threads. */
+/* The same with a warp for each item, whose lanes come together: body(args, parts, item, lane). */
+template <typename work>
+static lh_status each_row(const lh_launch *launch, const tensor_list &list, item_counter items,
+                          work body) {
+    const item_starts starts = count_items(list, items);
+    return lh_each_row(launch, starts.first[list.args.count], [=] __device__(int64_t i, int lane) {
+        const int t = tensor_at(starts, i);
+        body(list.args.tensor[t], list.part[t], i - starts.first[t], lane);
+    });
+}
+
+/* The same with a block for each item, and two numbers for each of its warps. */
 template <typename work>
 static lh_status each_shared(const lh_launch *launch, const tensor_list &list, item_counter items,
                              work body) {
@@ -154,15 +178,24 @@ __device__ static inline double factor_of(const lh_adafactor_args &a) {
     return a.factor != NULL ? (double)*a.factor : 1.0;
 }
 
-/* The sum of every thread's value, in a fixed tree, for thread 0. */
+/* The sum of every thread's value, in one fixed order, for all of them. `shared` has a number for
+ * each warp, which nothing else may use before the block's next barrier. */
 __device__ static inline double block_sum(double value, double *shared) {
-    shared[threadIdx.x] = value;
+    value = lh_warp_sum(value);
+    if (threadIdx.x % LH_WARP == 0) shared[threadIdx.x / LH_WARP] = value;
     __syncthreads();
-    for (unsigned half = LH_THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
-        __syncthreads();
-    }
-    return shared[0];
+    double sum = 0;
+    for (int warp = 0; warp < LH_WARPS; ++warp)
+        sum += shared[warp];
+    return sum;
+}
+
+__device__ static inline double run_squares(const lh_run &run) {
+    double sum = 0;
+    LH_UNROLL
+    for (int n = 0; n < LH_RUN; ++n)
+        sum += (double)run.at[n] * (double)run.at[n];
+    return sum;
 }
 
 /* The moment that mean squared gradients of `sum` over `count` elements move `before` to. */
@@ -176,32 +209,42 @@ __device__ static inline real moved(const lh_adafactor_args &a, real before, dou
 /* ---- second moments ---- */
 
 static lh_status row_moments(const lh_launch *launch, const tensor_list &list) {
-    return each_shared(launch, list, rows_of,
-                       [] __device__(const lh_adafactor_args &a, const tensor_parts &, int64_t row,
-                                     double *shared) {
-                           double sum = 0;
-                           for (int64_t c = threadIdx.x; c < a.columns; c += LH_THREADS) {
-                               const double g = (double)a.g[row * a.columns + c];
-                               sum += g * g;
-                           }
-                           sum = block_sum(sum, shared);
-                           if (threadIdx.x == 0) a.row[row] = moved(a, a.row[row], sum, a.columns);
-                       });
+    return each_row(
+        launch, list, rows_of,
+        [] __device__(const lh_adafactor_args &a, const tensor_parts &, int64_t row, int lane) {
+            const real *g = a.g + row * a.columns;
+            double sum = 0;
+            lh_each_lane_run(a.columns, lane, [&](int64_t begin) {
+                sum += run_squares(lh_load_run(g, begin, a.columns));
+            });
+            sum = lh_warp_sum(sum);
+            if (lane == 0) a.row[row] = moved(a, a.row[row], sum, a.columns);
+        });
 }
 
-/* A thread walks a stretch of a column. */
+/* The sums of a stretch of rows for the columns of a run. */
+__device__ static inline void sum_stretch(const lh_adafactor_args &a, const tensor_parts &p,
+                                          int64_t piece, int64_t begin) {
+    const int64_t stretches = stretches_of(a), first = piece % stretches * STRETCH;
+    const int64_t rows = lh_min(a.rows - first, STRETCH);
+    const real *g = a.g + (piece / stretches * a.rows + first) * a.columns;
+    double sum[LH_RUN] = {0};
+    for (int64_t r = 0; r < rows; ++r) {
+        const lh_run run = lh_load_run(g + r * a.columns, begin, a.columns);
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            sum[n] += (double)run.at[n] * (double)run.at[n];
+    }
+    LH_UNROLL
+    for (int n = 0; n < LH_RUN; ++n)
+        if (begin + n < a.columns) p.stretch[piece * a.columns + begin + n] = sum[n];
+}
+
 static lh_status sum_stretches(const lh_launch *launch, const tensor_list &list) {
-    return each_item(launch, list, stretch_sums_of,
+    return each_item(launch, list, stretch_runs_of,
                      [] __device__(const lh_adafactor_args &a, const tensor_parts &p, int64_t i) {
-                         const int64_t piece = i / a.columns, stretches = stretches_of(a);
-                         const int64_t first = piece % stretches * STRETCH;
-                         const int64_t rows = lh_min(a.rows - first, STRETCH);
-                         const real *g =
-                             a.g + (piece / stretches * a.rows + first) * a.columns + i % a.columns;
-                         double sum = 0;
-                         for (int64_t r = 0; r < rows; ++r)
-                             sum += (double)g[r * a.columns] * (double)g[r * a.columns];
-                         p.stretch[i] = sum;
+                         const int64_t runs = row_runs_of(a);
+                         sum_stretch(a, p, i / runs, i % runs * LH_RUN);
                      });
 }
 
@@ -239,66 +282,90 @@ static lh_status row_factors(const lh_launch *launch, const tensor_list &list) {
 
 /* ---- update ---- */
 
-/* Where a chunk begins. Within it numbers are small, so that a division is one of 32 bits. */
-typedef struct chunk_place {
-    int64_t begin, end;
-    int64_t row;              /* of `begin`, over all matrices */
-    uint32_t columns, column; /* of `begin` */
-    uint32_t rows, row_within;
-} chunk_place;
+/* Where a run lies. */
+typedef struct run_place {
+    int64_t row, matrix; /* over all matrices */
+    int64_t begin;       /* within its row */
+} run_place;
 
-__device__ static inline chunk_place place_of(const lh_adafactor_args &a, int64_t chunk) {
-    chunk_place place;
-    place.begin = chunk * CHUNK;
-    place.end = lh_min(a.outer * a.rows * a.columns, place.begin + CHUNK);
-    place.row = place.begin / a.columns;
-    place.columns = (uint32_t)a.columns;
-    place.column = (uint32_t)(place.begin % a.columns);
-    place.rows = (uint32_t)a.rows;
-    place.row_within = (uint32_t)(place.row % a.rows);
-    return place;
+/* Calls body(place) for a thread's runs of a chunk. Within it numbers are small, so that a division
+ * is one of 32 bits. */
+template <typename work>
+__device__ static inline void each_run_of(const lh_adafactor_args &a, int64_t chunk,
+                                          const work &body) {
+    const int64_t first = chunk * CHUNK, row = first / row_runs_of(a);
+    const int64_t matrix = row / a.rows;
+    const uint32_t runs = (uint32_t)row_runs_of(a), before = (uint32_t)(first % row_runs_of(a));
+    const uint32_t rows_before = (uint32_t)(row % a.rows);
+    const uint32_t count = (uint32_t)lh_min(CHUNK, runs_of(a) - first);
+    for (uint32_t i = threadIdx.x; i < count; i += LH_THREADS) {
+        const uint32_t down = (before + i) / runs;
+        run_place place;
+        place.row = row + down;
+        place.matrix = matrix + (rows_before + down) / (uint32_t)a.rows;
+        place.begin = (int64_t)(before + i - down * runs) * LH_RUN;
+        body(place);
+    }
 }
 
-/* What the gradient of element begin + `offset` of a factored tensor is multiplied by. */
-__device__ static inline real factor_at(const lh_adafactor_args &a, const tensor_parts &p,
-                                        const chunk_place &place, uint32_t offset) {
-    const uint32_t at = place.column + offset, down = at / place.columns;
-    const int64_t matrix = place.row / a.rows + (place.row_within + down) / place.rows;
-    return p.row_factor[place.row + down] *
-           p.column_factor[matrix * a.columns + at - down * place.columns];
+/* The second moments of a tensor that has no rows and columns of them. */
+__device__ static inline void move_moments(const lh_adafactor_args &a, double factor, double beta2,
+                                           int64_t begin) {
+    const lh_run g = lh_load_run(a.g, begin, count_of(a));
+    lh_run v = lh_load_run(a.v, begin, count_of(a));
+    LH_UNROLL
+    for (int n = 0; n < LH_RUN; ++n) {
+        const double slope = factor * (double)g.at[n];
+        v.at[n] = (real)(beta2 * (double)v.at[n] + (1.0 - beta2) * (slope * slope + TINY));
+    }
+    lh_store_run(a.v, begin, count_of(a), LH_SET, v);
 }
 
-/* The update of one that is not, whose second moment moves. */
-__device__ static inline real update_of(const lh_adafactor_args &a, double factor, double beta2,
-                                        int64_t i) {
-    const double g = factor * (double)a.g[i];
-    const double moment = beta2 * (double)a.v[i] + (1.0 - beta2) * (g * g + TINY);
-    a.v[i] = (real)moment;
-    return (real)(g / sqrt(moment));
+/* The update of a run before its size is known. */
+__device__ static inline lh_run update_of(const lh_adafactor_args &a, const tensor_parts &p,
+                                          const run_place &place) {
+    const int64_t width = width_of(a);
+    lh_run y = lh_load_run(a.g + place.row * width, place.begin, width);
+    if (a.factored) {
+        const real row = p.row_factor[place.row];
+        const lh_run column =
+            lh_load_run(p.column_factor + place.matrix * width, place.begin, width);
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            y.at[n] *= row * column.at[n];
+    } else {
+        const double factor = factor_of(a);
+        const lh_run v = lh_load_run(a.v, place.begin, width);
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            y.at[n] = v.at[n] != 0 ? (real)(factor * (double)y.at[n] / sqrt((double)v.at[n])) : 0;
+    }
+    return y;
 }
 
-static lh_status make_updates(const lh_launch *launch, const tensor_list &list) {
-    return each_shared(
-        launch, list, chunks_of,
-        [] __device__(const lh_adafactor_args &a, const tensor_parts &p, int64_t chunk,
-                      double *shared) {
-            const chunk_place place = place_of(a, chunk);
-            const double factor = factor_of(a), beta2 = beta2_of(a);
-            double y_sum = 0, x_sum = 0;
-            for (int64_t i = place.begin + threadIdx.x; i < place.end; i += LH_THREADS) {
-                const real y = a.factored
-                                   ? a.g[i] * factor_at(a, p, place, (uint32_t)(i - place.begin))
-                                   : update_of(a, factor, beta2, i);
-                p.y[i] = y;
-                y_sum += (double)y * (double)y;
-                x_sum += (double)a.x[i] * (double)a.x[i];
-            }
-            y_sum = block_sum(y_sum, shared);
-            if (threadIdx.x == 0) p.y_squares[chunk] = y_sum;
-            __syncthreads();
-            x_sum = block_sum(x_sum, shared);
-            if (threadIdx.x == 0) p.x_squares[chunk] = x_sum;
-        });
+static lh_status sum_updates(const lh_launch *launch, const tensor_list &list) {
+    return each_shared(launch, list, chunks_of,
+                       [] __device__(const lh_adafactor_args &a, const tensor_parts &p,
+                                     int64_t chunk, double *shared) {
+                           double y_sum = 0, x_sum = 0;
+                           if (!a.factored) {
+                               const double factor = factor_of(a), beta2 = beta2_of(a);
+                               each_run_of(a, chunk, [&](const run_place &place) {
+                                   move_moments(a, factor, beta2, place.begin);
+                               });
+                           }
+                           each_run_of(a, chunk, [&](const run_place &place) {
+                               const real *x = a.x + place.row * width_of(a);
+                               y_sum += run_squares(update_of(a, p, place));
+                               x_sum += run_squares(lh_load_run(x, place.begin, width_of(a)));
+                           });
+                           y_sum = block_sum(y_sum, shared);
+                           x_sum = block_sum(x_sum, shared + LH_WARPS);
+                           if (threadIdx.x == 0) {
+                               p.y_squares[chunk] = y_sum;
+                               p.x_squares[chunk] = x_sum;
+                           }
+                       });
 }
 
 /* rate * max(rms(x), 1e-3) / max(1, rms(y) / clip). */
@@ -306,18 +373,17 @@ static lh_status make_sizes(const lh_launch *launch, const tensor_list &list) {
     return each_shared(
         launch, list, one_if_any,
         [] __device__(const lh_adafactor_args &a, const tensor_parts &p, int64_t, double *shared) {
-            const int64_t count = a.outer * a.rows * a.columns;
-            const int64_t chunks = lh_chunk_count(count, CHUNK);
+            const double count = (double)count_of(a);
+            const int64_t chunks = chunks_of(a);
             double y_sum = 0, x_sum = 0;
             for (int64_t n = threadIdx.x; n < chunks; n += LH_THREADS) {
                 y_sum += p.y_squares[n];
                 x_sum += p.x_squares[n];
             }
             y_sum = block_sum(y_sum, shared);
-            __syncthreads();
-            x_sum = block_sum(x_sum, shared);
+            x_sum = block_sum(x_sum, shared + LH_WARPS);
             if (threadIdx.x != 0) return;
-            const double y_rms = sqrt(y_sum / (double)count), x_rms = sqrt(x_sum / (double)count);
+            const double y_rms = sqrt(y_sum / count), x_rms = sqrt(x_sum / count);
             const double excess = y_rms / a.clip;
             const double scale = a.parameter_scale ? fmax(x_rms, SMALLEST_SCALE) : 1.0;
             *p.size = (real)(a.step->rate * scale / (excess > 1.0 || isnan(excess) ? excess : 1.0));
@@ -328,19 +394,29 @@ static lh_status apply(const lh_launch *launch, const tensor_list &list) {
     return each_shared(
         launch, list, chunks_of,
         [] __device__(const lh_adafactor_args &a, const tensor_parts &p, int64_t chunk, double *) {
-            const int64_t end = lh_min(a.outer * a.rows * a.columns, (chunk + 1) * CHUNK);
+            const int64_t width = width_of(a);
             const real momentum = (real)a.momentum, size = *p.size;
-            for (int64_t i = chunk * CHUNK + threadIdx.x; i < end; i += LH_THREADS) {
-                real change = size * p.y[i];
-                if (momentum > 0) a.m[i] = change = momentum * a.m[i] + (1 - momentum) * change;
-                a.x[i] -= change;
-            }
+            each_run_of(a, chunk, [&](const run_place &place) {
+                const int64_t row = place.row * width;
+                lh_run change = update_of(a, p, place);
+                lh_run m = {}, x = lh_load_run(a.x + row, place.begin, width);
+                if (momentum > 0) m = lh_load_run(a.m + row, place.begin, width);
+                LH_UNROLL
+                for (int n = 0; n < LH_RUN; ++n) {
+                    change.at[n] *= size;
+                    if (momentum > 0)
+                        m.at[n] = change.at[n] = momentum * m.at[n] + (1 - momentum) * change.at[n];
+                    x.at[n] -= change.at[n];
+                }
+                if (momentum > 0) lh_store_run(a.m + row, place.begin, width, LH_SET, m);
+                lh_store_run(a.x + row, place.begin, width, LH_SET, x);
+            });
         });
 }
 
-/* A chunk's elements, rows and columns are counted in 32 bits. */
+/* A chunk's runs and rows are counted in 32 bits. */
 static bool fits(const lh_adafactor_args &a) {
-    return !a.factored || (a.rows <= INT32_MAX && a.columns <= INT32_MAX);
+    return row_runs_of(a) <= INT32_MAX && a.rows <= INT32_MAX;
 }
 
 lh_status lh_cuda_adafactor_all(const lh_launch *launch, const lh_adafactor_all_args *args) {
@@ -354,7 +430,7 @@ lh_status lh_cuda_adafactor_all(const lh_launch *launch, const lh_adafactor_all_
     LH_CUDA_TRY(row_moments(launch, list));
     LH_CUDA_TRY(column_moments(launch, list));
     LH_CUDA_TRY(row_factors(launch, list));
-    LH_CUDA_TRY(make_updates(launch, list));
+    LH_CUDA_TRY(sum_updates(launch, list));
     LH_CUDA_TRY(make_sizes(launch, list));
     return apply(launch, list);
 }

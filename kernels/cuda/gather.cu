@@ -29,7 +29,11 @@ typedef struct sorted_rows {
     int32_t *begin, *end;   /* [entries] */
 } sorted_rows;
 
-enum { SORT_THREADS = 1024, PARTS = LH_WARPS /* of an entry's rows, a warp each */ };
+enum {
+    SORT_THREADS = 1024,
+    PARTS = LH_WARPS, /* of an entry's rows, a warp each */
+    AHEAD = 8         /* rows that a warp has under way: an entry may have most of them */
+};
 
 static size_t aligned(int64_t count) {
     return lh_round_up((size_t)count * sizeof(int32_t), 64);
@@ -71,6 +75,24 @@ __global__ void __launch_bounds__(SORT_THREADS)
     }
 }
 
+/* Adds rows order[s], order[s + PARTS], ... one by one, all of which are asked for first. */
+template <typename element>
+__device__ static inline void add_rows(const element *x, int64_t width, const int32_t *order,
+                                       int32_t s, int32_t end, int64_t column, double *sum) {
+    lh_run row[AHEAD] = {};
+    LH_UNROLL
+    for (int r = 0; r < AHEAD; ++r) {
+        const int32_t at = s + r * PARTS;
+        if (at < end) row[r] = lh_load_run(x + order[at] * width, column, width);
+    }
+    LH_UNROLL
+    for (int r = 0; r < AHEAD; ++r) {
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            sum[n] += (double)row[r].at[n];
+    }
+}
+
 /* A block takes 128 columns of an entry, a lane four of them; its warps share out the rows. */
 template <typename element>
 __global__ void __launch_bounds__(LH_THREADS)
@@ -82,12 +104,9 @@ __global__ void __launch_bounds__(LH_THREADS)
         const int64_t entry = task / chunks, first = task % chunks * LH_WARP * LH_RUN;
         const int64_t column = first + lane * LH_RUN;
         double sum[LH_RUN] = {0};
-        for (int32_t s = sorted.begin[entry] + warp; s < sorted.end[entry]; s += PARTS) {
-            const lh_run run = lh_load_run(x + sorted.order[s] * a.width, column, a.width);
-            LH_UNROLL
-            for (int n = 0; n < LH_RUN; ++n)
-                sum[n] += (double)run.at[n];
-        }
+        const int32_t end = sorted.end[entry];
+        for (int32_t s = sorted.begin[entry] + warp; s < end; s += AHEAD * PARTS)
+            add_rows(x, a.width, sorted.order, s, end, column, sum);
         LH_UNROLL
         for (int n = 0; n < LH_RUN; ++n)
             sums[warp][lane * LH_RUN + n] = sum[n];

@@ -5,7 +5,11 @@
 
 #include "kernels/cuda/warp.cuh"
 
-enum { LH_RADIX_BITS = 4, LH_RADIX_DIGITS = 1 << LH_RADIX_BITS };
+enum {
+    LH_RADIX_BITS = 4,
+    LH_RADIX_DIGITS = 1 << LH_RADIX_BITS,
+    LH_RADIX_AHEAD = 8 /* items that a thread has under way */
+};
 
 /* Passes for keys 0 .. largest. */
 static inline int lh_radix_passes(int64_t largest) {
@@ -43,6 +47,25 @@ __device__ static inline void lh_radix_places(int32_t *counts, int32_t *totals) 
     __syncthreads();
 }
 
+/* Calls body(item, digit) for the items [begin, end) of `from`, in order; the keys of several are
+ * asked for before the first is used. */
+template <typename keying, typename work>
+__device__ static inline void lh_radix_each(int64_t begin, int64_t end, const keying &key_of,
+                                            const int32_t *from, int shift, const work &body) {
+    for (int64_t s = begin; s < end; s += LH_RADIX_AHEAD) {
+        int32_t item[LH_RADIX_AHEAD], key[LH_RADIX_AHEAD];
+        LH_UNROLL
+        for (int n = 0; n < LH_RADIX_AHEAD; ++n)
+            item[n] = s + n >= end ? 0 : from != NULL ? from[s + n] : (int32_t)(s + n);
+        LH_UNROLL
+        for (int n = 0; n < LH_RADIX_AHEAD; ++n)
+            key[n] = s + n < end ? key_of(item[n]) : 0;
+        LH_UNROLL
+        for (int n = 0; n < LH_RADIX_AHEAD; ++n)
+            if (s + n < end) body(item[n], (key[n] >> shift) & (LH_RADIX_DIGITS - 1));
+    }
+}
+
 /* One pass: items of `from` (NULL: 0, 1, ...) to `to` by bits [shift, shift + 4) of key_of(item).
  * Shared memory: counts[16][threads of the block], totals[16]. */
 template <typename keying>
@@ -54,17 +77,13 @@ __device__ static inline void lh_radix_pass(int64_t count, const keying &key_of,
     const int64_t begin = lh_min(count, thread * size), end = lh_min(count, begin + size);
     for (int d = 0; d < LH_RADIX_DIGITS; ++d)
         counts[d * threads + thread] = 0;
-    for (int64_t s = begin; s < end; ++s) {
-        const int32_t item = from != NULL ? from[s] : (int32_t)s;
-        counts[((key_of(item) >> shift) & (LH_RADIX_DIGITS - 1)) * threads + thread] += 1;
-    }
+    lh_radix_each(begin, end, key_of, from, shift,
+                  [=](int32_t, int32_t digit) { counts[digit * threads + thread] += 1; });
     __syncthreads();
     lh_radix_places(counts, totals);
-    for (int64_t s = begin; s < end; ++s) {
-        const int32_t item = from != NULL ? from[s] : (int32_t)s;
-        const int32_t digit = (key_of(item) >> shift) & (LH_RADIX_DIGITS - 1);
+    lh_radix_each(begin, end, key_of, from, shift, [=](int32_t item, int32_t digit) {
         to[counts[digit * threads + thread]++] = item;
-    }
+    });
     __syncthreads();
 }
 
