@@ -67,7 +67,8 @@ static const char *predicted_by(const lh_model_setup *kind) {
 }
 
 /* tasks() -> array of {name, summary, version, file, predicts = "tokens", "vectors" or nil, scores
- * = whether it scores in a way of its own, groups, options}. */
+ * = whether it scores in a way of its own, bytes, words = whether predictions may be of a text that
+ * has them, groups, options}. */
 static int tasks(lua_State *lua) {
     const lh_task_class *class = NULL;
     lua_newtable(lua);
@@ -79,6 +80,8 @@ static int tasks(lua_State *lua) {
         lh_lua_set_text(lua, "file", lh_class_file(&lh_task_kind, class->name));
         lh_lua_set_text(lua, "predicts", predicted_by(&class->kind));
         lh_lua_set_flag(lua, "scores", class->score != NULL);
+        lh_lua_set_flag(lua, "bytes", class->lacks != LH_HAS_NO_TEXT);
+        lh_lua_set_flag(lua, "words", class->lacks == LH_MAY_HAVE_TEXT);
         lh_lua_set_texts(lua, "groups", class->groups);
         lh_lua_push_tables(lua, class->options);
         lua_setfield(lua, -2, "options");

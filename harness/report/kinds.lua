@@ -13,6 +13,7 @@
 --   rows     function(plot): the labels of the rows that it shows (default: all); each must be that of one
 --   sources  function(view, plot): { { rows =, results = } ... } whose runs are behind it (default: parts.sources)
 --   weights  function(plot): the label of the row whose trained weights it reads (optional)
+--   of_curve  true where the axis y is a column of the curves
 --   of_all   true where one chart shows all data sets: `dataset` is "" then, unless the plot names one
 -- What a view is, and what kinds share, is in chart_parts.lua; their templates are plots/*.gp.
 local core = require "longhaul.core"

@@ -145,14 +145,13 @@ local title_of_split = {
 -- "bin0" -> "bin 0"
 local function group_title(group) return (group:gsub("_", " "):gsub("(%a)(%d)", "%1 %2")) end
 
--- What each task predicts, whether it scores in a way of its own and the groups that it names, by its name;
--- the groups of all, each once.
-local predicts, scores_itself, has_group = {}, {}, {}
+-- The tasks by name, and the groups that each names; the groups of all, each once.
+local task_called, has_group = {}, {}
 
 local function groups_of_tasks()
   local groups, seen = {}, {}
   for _, task in ipairs(core.tasks()) do
-    predicts[task.name], scores_itself[task.name], has_group[task.name] = task.predicts, task.scores, {}
+    task_called[task.name], has_group[task.name] = task, {}
     for _, group in ipairs(task.groups) do
       if not seen[group] then groups[#groups + 1] = group end
       seen[group], has_group[task.name][group] = true, true
@@ -184,6 +183,9 @@ end
 -- Columns of runs.csv by name, and the names in order. A column knows its metric and split.
 local columns, order = {}, {}
 
+-- The metrics that columns of a curve hold, by their names.
+local in_curve = {}
+
 local function add_column(metric, name, split, title)
   columns[name] = { metric = metric, name = name, split = split, title = title }
   order[#order + 1] = name
@@ -193,10 +195,12 @@ for _, metric in ipairs(registry) do
   if metric.splits then
     for _, split in ipairs(metric.splits) do
       add_column(metric, prefix[split] .. metric.name, split, title_of_split[split](metric.title))
+      if split == "watched" then in_curve["test_" .. metric.name] = metric end
     end
   else
     add_column(metric, metric.name, nil, metric.title)
   end
+  for _, name in pairs(metric.curve or {}) do in_curve[name] = metric end
 end
 
 local function line_of(name) return columns[name] and columns[name].metric or {} end
@@ -360,15 +364,18 @@ function metrics.twin(name)
   return columns[twin] and twin or nil
 end
 
---- Why evaluations of a task never give what a column holds; nil where they may.
+--- Why evaluations of a task never give what a column of runs.csv or of a curve holds; nil where they may.
 function metrics.never(task, name)
-  local line = line_of(name)
+  local line, does = in_curve[name] or line_of(name), task_called[task]
   if line.group and not has_group[task][line.group] then
     return ("task %s names no group '%s', which '%s' is of"):format(task, line.group, name)
   end
-  if line.own and not scores_itself[task] then return ("task %s scores no '%s'"):format(task, name) end
-  if not line.of or line.of == (predicts[task] or line.of) then return nil end
-  return ("task %s predicts %s, and '%s' is of %s"):format(task, predicts[task], name, line.of)
+  if line.own and not does.scores then return ("task %s scores no '%s'"):format(task, name) end
+  if line.of and does.predicts and line.of ~= does.predicts then
+    return ("task %s predicts %s, and '%s' is of %s"):format(task, does.predicts, name, line.of)
+  end
+  if not line.over or does[line.over] then return nil end
+  return ("task %s predicts no %s of a text, which '%s' is over"):format(task, line.over, name)
 end
 
 --- What evaluations of a task may give of the test split, as a text.

@@ -237,6 +237,7 @@ const lh_task_class lh_defect_class = {
     .summary = "Tell whether a function in C has a defect",
     .options = options,
     .kind = {.vocabulary = 1, .source_vocabulary = 1, .source_length = 1},
+    .lacks = LH_HAS_NO_TEXT,
     .instance_size = sizeof(defect),
     .open = open_task,
     .close = close_task,

@@ -331,6 +331,7 @@ const lh_task_class lh_translation_class = {
     .summary = "Translate sentences",
     .options = options,
     .kind = {.vocabulary = 1, .source_vocabulary = 1, .source_length = 1, .many_lengths = true},
+    .lacks = LH_HAS_NO_TEXT,
     .instance_size = sizeof(translation),
     .open = open_task,
     .close = close_task,

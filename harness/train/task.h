@@ -12,7 +12,7 @@
  * (Makefile, header_files) and a field that moves in a struct of one. Minor: fields appended to
  * lh_task_class. */
 #define LH_TASK_ABI_MAJOR 3
-#define LH_TASK_ABI_MINOR 0
+#define LH_TASK_ABI_MINOR 1
 
 /* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
  * until the next call. Optional ones are NULL. Shapes as in lh_batch. */
@@ -45,6 +45,10 @@ typedef struct lh_scored {
     uint64_t seed;
     lh_communicator *ranks; /* all score, each the whole split; NULL: alone */
 } lh_scored;
+
+/* Whether predicted_words of all batches of a task are 0, or predicted_bytes, too: a score over
+ * them is then refused before there are data. */
+typedef enum lh_task_lacks { LH_MAY_HAVE_TEXT, LH_HAS_NO_TEXT, LH_HAS_NO_WORDS } lh_task_lacks;
 
 typedef struct lh_task_class {
     const char *name;               /* "language_model" */
@@ -92,6 +96,7 @@ typedef struct lh_task_class {
     /* Raised when a metric or a batch comes to mean something else on the same data: runs of before
      * are stale then. 0 as 1. */
     int version;
+    lh_task_lacks lacks;
 } lh_task_class;
 
 /* A class with its data open. */

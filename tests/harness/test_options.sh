@@ -28,6 +28,8 @@ fails 1 "what chooses by a size that tokens do not tell is refused before traini
     "keep_best: 'valid_bits_per_byte' is over the bytes of the text, but its tokens do not spell all" \
     "$longhaul" train --model lstm --options 'hidden=8 width=8' --train 'steps=2 warmup=1 evaluate_every=1 keep_best=bits_per_byte' \
     --task-options "name=generate:books documents=20 document_bytes=1000 tokens=words:train:50 segment=8 batch=1"
+fails 1 "as is what its task never scores" "keep_best: task recall predicts tokens, and 'valid_mse' is of vectors" \
+    "$longhaul" train --model lstm --options 'hidden=8 width=8' --train 'steps=2 warmup=1 evaluate_every=1 keep_best=mse' --task recall
 fails 2 "a quote that is not closed is an error" "option 'name' has a quote that is not closed" "${train[@]}" --task-options "name='$scratch segment=8"
 
 cat >"$scratch/script.lua" <<'LUA'

@@ -35,33 +35,6 @@ t.test("a good script gives its rows", function()
   t.contains(bench.rows[2].line, scratch .. ":7")
 end)
 
-t.test("what the task of no row scores is refused before any of it is trained", function()
-  local function two(view, of_second)
-    return run(start .. ([[
-      bench:row { "a", model = model, task = task, train = train }
-      bench:row { "b", model = %s, task = %s, train = train }
-      bench:%s
-      return bench]]):format(of_second and "lh.models.dlinear {}" or "model", of_second or "task", view))
-  end
-  local task = ':6: row "a" (generate:books) and 1 more: task language_model '
-  local scores = "; it scores bits_per_token, bits_per_byte, perplexity, word_perplexity, accuracy, error_percent"
-  for column, why in pairs {
-    mse = "predicts tokens, and 'mse' is of vectors", valid_mae = "predicts tokens, and 'valid_mae' is of vectors",
-    bleu = "scores no 'bleu'", accuracy_bin1 = "names no group 'bin1', which 'accuracy_bin1' is of" } do
-    for view, what in pairs {
-      ["table { columns = { 'bits_per_byte', '%s' } }"] = "table: column '%s'",
-      ["plot { 'lines', x = 'window', y = '%s' }"] = "plot: axis y: '%s'",
-      ["plot { 'pareto', x = { '%s', log = true }, y = 'bits_per_byte' }"] = "plot: axis x: '%s'" } do
-      local function load() two(view:format(column)) end
-      t.fails(load, (scratch .. ":8: " .. what .. " would stay empty: "):format(column))
-      t.fails(load, task .. why .. scores)
-    end
-  end
-  local series = "lh.tasks.forecasting { lh.data.series { 'generate:seasonal' }, seq_len = 8, label_len = 4, "
-    .. "pred_len = 4 }"
-  t.equal(#two("table { columns = { 'mse', 'accuracy' } }", series).tables, 1) -- one row each
-end)
-
 t.test("a label on several data sets is told by its data set", function()
   local function load(text)
     return run(start .. [[

@@ -118,7 +118,7 @@ local function check_option(row, name, value)
 end
 
 --- Fails for a row whose training options exclude each other, that chooses by what its task never
---- gives, or whose factors say other than its options.
+--- gives, or is to reach that, or whose factors say other than its options.
 function checks.training(row)
   local good, message = pcall(core.check_train, row.train.options)
   if not good then spec.fail("row: " .. message) end
@@ -126,6 +126,7 @@ function checks.training(row)
   local best = metrics.column("valid", row.train:option "keep_best")
   if metrics.is_known(best) then check_given("keep_best", row.task.name, best) end
   if row.tune then check_given("tune", row.task.name, row.tune.by) end
+  if row.reach then check_given("field 'reach'", row.task.name, row.reach[1]) end
 end
 
 --- Fails for what is no list of at least one thing, which would show nothing.
@@ -168,22 +169,25 @@ function checks.text(what, text)
   if refusal then spec.fail(("%s %s"):format(what, refusal)) end
 end
 
---- Fails for what a fit cannot be of, and for a measure that names no metric: itself, or as it is
---- reckoned, where a slip would show after all training.
-function checks.measure(measure)
-  local refusal
+-- The metrics that a measure is reckoned from: itself, or those that a function asks for.
+local function metrics_of(measure)
+  if type(measure) == "string" then return { measure } end
+  local names = lists.set()
   local function value(name)
-    refusal = refusal or metrics.refusal(name)
+    names:add(name)
     return 1
   end
-  if type(measure) == "string" then
-    value(measure)
-  elseif type(measure) == "function" then
-    pcall(measure, value) -- it may have no use for a number that is made up
-  else
-    refusal = ("a metric or a function, not a %s"):format(type(measure))
+  pcall(measure, value) -- it may have no use for a number that is made up
+  return names.list
+end
+
+--- Fails for what a fit cannot be of, and for a measure that names no metric, where a slip would show after all
+--- training.
+function checks.measure(measure)
+  if type(measure) ~= "string" and type(measure) ~= "function" then
+    spec.fail(("fit: field 'of': a metric or a function, not a %s"):format(type(measure)))
   end
-  if refusal then spec.fail("fit: field 'of': " .. refusal) end
+  checks.metrics("fit: field 'of'", metrics_of(measure))
 end
 
 local function check_factor(row, options, name, wanted)
@@ -207,14 +211,24 @@ local function check_crossing(rows, options)
     options.group, core.did_you_mean(options.crossing, groups)), 0)
 end
 
---- Fails at a fit's line unless all rows have its factors, those of `over` as numbers, and one is of
---- the group that others are to cross.
+local function check_measures(rows, options)
+  for _, key in ipairs(lists.keys(options.of)) do
+    for _, name in ipairs(metrics_of(options.of[key])) do
+      local wrong = checks.column_refusal(rows, name)
+      if wrong then error(("%s: fit: field 'of': %s"):format(options.line, wrong), 0) end
+    end
+  end
+end
+
+--- Fails at a fit's line unless all rows have its factors, those of `over` as numbers, one is of
+--- the group that others are to cross, and one has what it is of.
 function checks.fit(rows, options)
   for _, row in ipairs(rows) do
     check_factor(row, options, options.group)
     for _, name in ipairs(options.over) do check_factor(row, options, name, "number") end
   end
   if options.crossing and #rows > 0 then check_crossing(rows, options) end
+  check_measures(rows, options)
 end
 
 --- Fails for texts of no size; a slip shows only when they are drawn, after all training.
@@ -317,13 +331,24 @@ function checks.only_dataset(cell)
   return datasets[1]
 end
 
+-- The rows of this label that a claim's cell is of.
+local function rows_of_cell(cell, label)
+  local rows = {}
+  for _, row in ipairs(cell.experiment.rows) do
+    if row.label == label and (cell.dataset or row.dataset) == row.dataset then rows[#rows + 1] = row end
+  end
+  return rows
+end
+
 --- What is wrong with the row of a claim's cell, `labels` being those that it may mean: it is of several
---- rows, or, where the experiment is `own`, whose rows are all there, of none; nil where nothing is.
+--- rows, or of one whose task never scores the metric, or, where the experiment is `own`, whose rows are all there,
+--- of none; nil where nothing is.
 function checks.cell_refusal(own, cell, labels)
   if #labels > 1 then
     return ("row '%s' is the slug of '%s' and of '%s': name one"):format(cell.row, labels[1], labels[2])
   end
-  if #labels == 1 or cell.experiment ~= own then return nil end
+  if #labels == 1 then return checks.column_refusal(rows_of_cell(cell, labels[1]), cell.metric) end
+  if cell.experiment ~= own then return nil end
   local names, datasets = names_of(own, cell.row)
   if #datasets == 0 then return ("no row is called '%s'%s"):format(cell.row, core.did_you_mean(cell.row, names)) end
   return ("row '%s' is not on data set '%s'%s"):format(cell.row, cell.dataset,

@@ -200,7 +200,7 @@ function Experiment:row(row)
   checks.row(row)
   local label, factors, is_called_by_point = label_of(row)
   local said = { label = label, factors = factors, is_called_by_point = is_called_by_point, dataset = row.dataset,
-    model = row.model, task = row.task, train = row.train, tune = row.tune }
+    model = row.model, task = row.task, train = row.train, tune = row.tune, reach = row.reach and reach_of(row.reach) }
   overrides.apply(said)
   checks.training(said)
   local dataset = row.dataset or said.task:option("name") or ""
@@ -212,8 +212,7 @@ function Experiment:row(row)
     line = spec.line(), slug = row.slug,
     published_row = row.published_row, values = row.values, weights = weights_of(row.weights),
     keep_weights = row.keep_weights,
-    from = row.from and source_of(self, row.from, dataset), reach = row.reach
-      and reach_of(row.reach),
+    from = row.from and source_of(self, row.from, dataset), reach = said.reach,
     context = row.context and context_of(row.context),
   }
   if row.tune then add_trials(self, made, row.tune) end
@@ -402,6 +401,16 @@ end
 
 -- ---- for the runner and the reports ----
 
+-- Those of a plot's rows that it shows.
+local function rows_shown(plot, rows)
+  if not plot.dataset then return rows end
+  local shown = {}
+  for _, row in ipairs(rows) do
+    if row.dataset == plot.dataset then shown[#shown + 1] = row end
+  end
+  return shown
+end
+
 -- What is wrong with the data set of a plot over these rows, which are all there are.
 local function dataset_refusal(plot, rows)
   local names = summary.datasets(rows)
@@ -435,12 +444,13 @@ local function check_columns(self, options)
   end
 end
 
+-- A factor of the rows may have the name of a curve's column.
 local function axis_refusal(plot, rows)
-  local paper = paper_of(plot)
+  local paper, is_of_curve = paper_of(plot), kinds.find(plot[1]).of_curve
   for _, axis in ipairs { "x", "y" } do
     local given = plot[axis]
     local name = type(given) == "table" and given[1] or given
-    local wrong = metrics.is_known(name) and column_refusal(paper, rows, name)
+    local wrong = (is_of_curve or metrics.is_known(name)) and column_refusal(paper, rows, name)
     if wrong then return ("axis %s: %s"):format(axis, wrong) end
   end
   return nil
@@ -454,7 +464,7 @@ local function check_plot(self, plot)
   end
   local wrong = dataset_refusal(plot, rows) or kinds.refusal(plot, rows)
   if not wrong then
-    local _, message = pcall(axis_refusal, plot, rows)
+    local _, message = pcall(axis_refusal, plot, rows_shown(plot, rows))
     wrong = message
   end
   if wrong then error(("%s: plot: %s"):format(plot.line, wrong), 0) end

@@ -7,6 +7,7 @@ local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
 
 local loss = {
+  of_curve = true,
   says = "a column of the curves over the steps, or over what they cost, one curve per row, the mean over its seeds in "
     .. "a band from the least to the most of them",
   fields = {

@@ -15,6 +15,11 @@ return {
     { "results:read_curve(begun, session", "results:read_curve(run.id, session", "a curve loses what was before" },
   },
   {
+    file = "harness/run/metrics.lua", tests = "tests/lua/test_unscored.lua",
+    { "if not line.over or does[line.over] then", "if true then", "a score over bytes is asked for where there are none" },
+    { "in_curve[name] or line_of(name)", "line_of(name)", "a curve's column is of any task" },
+  },
+  {
     file = "harness/run/identity.lua", tests = "tests/lua/test_identity.lua",
     { "row.label, row.dataset, data_digest, row.model.name,", 'row.label, row.dataset, "", row.model.name,', "identity without the data's digest" },
     { "row.train:option \"precision\", run.scale, run.device, starts_from", 'row.train:option "precision", "", run.device, starts_from',

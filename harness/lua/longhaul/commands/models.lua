@@ -41,7 +41,7 @@ local function session_of(values)
     train = command.options("train", "train", values.train or ""),
     seed = command.integer(values, "seed", 1, 0, math.maxinteger),
     device = values.device or "cpu",
-  }, said.path, task
+  }, said, task
 end
 
 local function print_metrics(values)
@@ -70,11 +70,11 @@ local function save_weights(session, path, published, task)
 end
 
 -- A training whose worth cannot be told is refused before it.
-local function check_splits(session, values)
+local function check_splits(session, values, task)
   local plan = command.options("train", "train", values.train or "")
   if plan:value "evaluate_every" > 0 then session:check_split "valid" end
   session:check_split "test"
-  choice.check_column("keep_best", metrics.column("valid", plan:value "keep_best"), function()
+  choice.check_column("keep_best", task, metrics.column("valid", plan:value "keep_best"), function()
     return session:measure_split "valid"
   end)
 end
@@ -88,9 +88,9 @@ local function train(values)
   command.output(values.out)
   command.output(values.snapshot)
   if values["published-names"] then check_published_names(values.model, values.out) end
-  local session <close>, _, task = session_of(values)
+  local session <close>, said, task = session_of(values)
   stand_in.tell(session:info())
-  check_splits(session, values)
+  check_splits(session, values, said.task)
   causality.check(session, values.model)
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
   local shown = progress.new(values.model)
@@ -107,9 +107,9 @@ end
 
 local function evaluate(values)
   if not values.weights then command.misuse("eval needs --weights FILE.safetensors") end
-  local session <close>, path = session_of(values)
+  local session <close>, said = session_of(values)
   stand_in.tell(session:info())
-  session:load_weights(path)
+  session:load_weights(said.path)
   print_metrics(session:evaluate(values.split or "test") or {})
 end
 

@@ -107,6 +107,7 @@ const lh_task_class lh_NAME_class = {
     .summary = "one line",
     .options = options,
     .kind = {.vocabulary = 2},
+    .lacks = LH_HAS_NO_TEXT,
     .instance_size = sizeof(NAME_task),
     .open = open_task,
     .close = close_task,
