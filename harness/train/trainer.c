@@ -114,12 +114,19 @@ static bool log_is_due(const run *r) {
     return step == plan->steps || is_due(step, plan->log_every);
 }
 
+/* Whether the evaluation after this step can be the one that ends training; the gradients that its
+ * point tells of are here before it. */
+static bool may_end(const run *r) {
+    const lh_train_plan *plan = &r->session->plan;
+    return plan->patience > 0 && is_due(r->session->record.step, plan->evaluate_every);
+}
+
 /* The step, unless the last one's point is still to be told. */
 static lh_status step(const run *r) {
     lh_session *session = r->session;
     if (session->record.owes_point) return LH_OK;
     LH_TRY(lh_train_step(session));
-    if (!log_is_due(r)) return LH_OK;
+    if (!log_is_due(r) && !may_end(r)) return LH_OK;
     return lh_ranks_alone(session->ranks, lh_optimizer_gradient_norm(
                                               session->optimizer, &session->record.gradient_norm));
 }
@@ -143,7 +150,7 @@ static lh_status observe(run *r, lh_wish *wish) {
                             .tokens_per_second = nan(""),
                             .gradient_norm = nan("")};
     if (evaluation_due) LH_TRY(evaluate(r, &progress));
-    if (log_due) LH_TRY(log_interval(r, &progress));
+    if (log_due || is_over(r)) LH_TRY(log_interval(r, &progress));
     session->record.owes_point = 0;
     progress.tokens = session->record.tokens;
     progress.seconds = session->record.seconds;

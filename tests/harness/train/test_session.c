@@ -360,6 +360,30 @@ TEST(patience_ends_training_after_stale_evaluations) {
     unlink(checkpoint);
 }
 
+/* The interval that it cuts short is in the curve: the mean of the losses of its steps. */
+TEST(patience_leaves_no_step_out_of_the_curve) {
+    char by_step[256];
+    lh_session *session[2] = {NULL, NULL};
+    journal l[2] = {{0}, {0}};
+    snprintf(by_step, sizeof by_step, "%s log_every=1", impatient_text);
+    for (int i = 0; i < 2; ++i) {
+        const char *text = i == 0 ? impatient_text : by_step;
+        REQUIRE_OK(trigram_session("width=16", "", text, 1, &session[i]));
+        CHECK_OK(lh_session_train(session[i], NULL, keep_progress, &l[i]));
+    }
+    const int64_t last = lh_session_step(session[0]), left = last % 7;
+    CHECK_EQ_INT(l[1].count, last);
+    CHECK(left > 0);
+    double sum = 0.0;
+    for (int64_t i = last - left; i < last; ++i)
+        sum += l[1].seen[i].loss_bits;
+    const lh_progress *end = &l[0].seen[l[0].count - 1];
+    CHECK_NEAR(end->loss_bits, sum / (double)left, 1e-9 * sum);
+    CHECK_NEAR(end->gradient_norm, l[1].seen[last - 1].gradient_norm, 0);
+    lh_session_destroy(session[0]);
+    lh_session_destroy(session[1]);
+}
+
 /* At every step where a run may be stopped, stale evaluations are counted on. */
 TEST(patience_resumes_where_it_was) {
     lh_session *whole = NULL;

@@ -144,6 +144,11 @@ return {
     { ".seed = order->seed, .step", ".seed = 1, .step", "every seed has the same order" },
   },
   {
+    file = "harness/train/trainer.c", tests = "tests/harness/train/test_session.c",
+    { "if (log_due || is_over(r)) LH_TRY", "if (log_due) LH_TRY", "the curve lacks the interval that patience cuts short" },
+    { "return plan->patience > 0 && is_due", "return plan->patience < 0 && is_due", "its point has the gradients of the one before" },
+  },
+  {
     file = "harness/train/early_stopping.c", tests = "tests/harness/train/test_early_stopping.c",
     { "rule.by_metric && (rule.highest", "(rule.highest", "a higher accuracy makes a worse loss fresh" },
     { "better ? 0 : seen->stale + 1", "seen->stale + 1; (void)better", "patience is never renewed" },
