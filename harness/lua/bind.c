@@ -17,6 +17,13 @@ void lh_lua_check(lua_State *lua, lh_status status) {
     if (status != LH_OK) (void)lh_lua_raise(lua, 0);
 }
 
+int lh_lua_refuse(lua_State *lua) {
+    lua_pushnil(lua);
+    lua_pushstring(lua, lh_error_text());
+    lh_error_clear();
+    return 2;
+}
+
 int lh_lua_guard(lua_State *lua, lua_CFunction push, const void *from) {
     lua_pushcfunction(lua, push);
     lua_pushlightuserdata(lua, (void *)(uintptr_t)from);

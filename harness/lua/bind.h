@@ -23,6 +23,9 @@ int lh_lua_raise(lua_State *lua, int level);
 /* Raises when status is not LH_OK; nothing may be held then. */
 void lh_lua_check(lua_State *lua, lh_status status);
 
+/* Pushes nil and why, and forgets the failure: for a function that answers what is refused so. */
+int lh_lua_refuse(lua_State *lua);
+
 /* Calls `push` with `from` as light userdata and leaves its one result on the stack, or the error
  * that it raised; the caller releases what it holds, and then lh_lua_settle raises that error. */
 int lh_lua_guard(lua_State *lua, lua_CFunction push, const void *from);

@@ -41,21 +41,40 @@ static int push_root(lua_State *lua) {
     return 1;
 }
 
-/* parse_json(text) -> its value: objects and arrays as tables, null as nil; an error with the byte
- * where it is no JSON. */
-static int parse_json(lua_State *lua) {
+/* The value of the text at 1; cJSON_Delete() it. LH_EFORMAT: it is no JSON. */
+static lh_status read_text(lua_State *lua, cJSON **out) {
     size_t bytes = 0;
     const char *text = luaL_checklstring(lua, 1, &bytes);
     lh_json_defect defect;
-    cJSON *root = lh_json_parse(text, bytes, &defect);
-    if (root == NULL)
-        lh_lua_check(lua, defect.what == NULL ? LH_EMEMORY
-                                              : lh_fail(LH_EFORMAT, "%s at byte %zu", defect.what,
-                                                        defect.offset + 1));
+    *out = lh_json_parse(text, bytes, &defect);
+    if (*out != NULL) return LH_OK;
+    return lh_fail(LH_EFORMAT, "%s at byte %zu", defect.what, defect.offset + 1);
+}
+
+static int give(lua_State *lua, cJSON *root) {
     const int status = lh_lua_guard(lua, push_root, root);
     cJSON_Delete(root);
     lh_lua_settle(lua, status);
     return 1;
 }
 
-const luaL_Reg lh_lua_json[] = {{"parse_json", parse_json}, {NULL, NULL}};
+/* parse_json(text) -> its value: objects and arrays as tables, null as nil; an error with the byte
+ * where it is no JSON. */
+static int parse_json(lua_State *lua) {
+    cJSON *root = NULL;
+    lh_lua_check(lua, read_text(lua, &root));
+    return give(lua, root);
+}
+
+/* parse_json_or_refusal(text): the same; nil and why where it is no JSON, so that a failure which
+ * is no fault of the text is not taken for one. */
+static int parse_json_or_refuse(lua_State *lua) {
+    cJSON *root = NULL;
+    const lh_status status = read_text(lua, &root);
+    if (status == LH_EFORMAT) return lh_lua_refuse(lua);
+    lh_lua_check(lua, status);
+    return give(lua, root);
+}
+
+const luaL_Reg lh_lua_json[] = {
+    {"parse_json", parse_json}, {"parse_json_or_refusal", parse_json_or_refuse}, {NULL, NULL}};

@@ -160,14 +160,9 @@ static int make_options(lua_State *lua) {
  * a failure which is no fault of theirs is not taken for one. */
 static int make_options_or_refuse(lua_State *lua) {
     const lh_status status = read_options(lua);
-    if (status != LH_EOPTION) {
-        lh_lua_check(lua, status);
-        return 1;
-    }
-    lua_pushnil(lua);
-    lua_pushstring(lua, lh_error_text());
-    lh_error_clear();
-    return 2;
+    if (status == LH_EOPTION) return lh_lua_refuse(lua);
+    lh_lua_check(lua, status);
+    return 1;
 }
 
 static int close_options(lua_State *lua) {

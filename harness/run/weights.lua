@@ -153,8 +153,8 @@ end
 
 -- A config.json, and what is known of its model_type.
 local function read_config(path)
-  local good, config = pcall(core.parse_json, core.read_file(path))
-  if not good then error(("%s: %s"):format(path, config), 0) end
+  local config, wrong = core.parse_json_or_refusal(core.read_file(path))
+  if wrong then error(("%s: %s"):format(path, wrong), 0) end
   local model_type = type(config) == "table" and config.model_type
   local type_of = types[model_type or ""]
   if type_of then return config, type_of end
@@ -208,8 +208,8 @@ end
 function weights.check_config(path, model)
   local config = weights.config_path(path)
   if not type_of_model(model) or not core.exists(config) then return end
-  local good, there = pcall(core.parse_json, core.read_file(config))
-  if good and type(there) == "table" and there.model_type == type_of_model(model) then return end
+  local there = core.parse_json_or_refusal(core.read_file(config))
+  if type(there) == "table" and there.model_type == type_of_model(model) then return end
   error(("%s is there and of no %s; config.json of the weights would replace it: choose another "
     .. "folder"):format(config, model), 0)
 end

@@ -24,6 +24,11 @@ end)
 
 t.test("what is no JSON is refused with its place", function()
   t.fails(function() core.parse_json '{"a": }' end, "no JSON at byte 7")
+  local value, why = core.parse_json_or_refusal '{"a": }'
+  t.equal(value, nil)
+  t.equal(why, "no JSON at byte 7")
+  t.equal(select("#", core.parse_json_or_refusal "null"), 1)
+  t.equal(core.parse_json "7", 7.0)
   t.fails(function() core.parse_json "" end, "no JSON at byte")
   t.fails(function() core.parse_json "<html>" end, "no JSON at byte 1")
   t.fails(function() core.parse_json '{"a": 1} {"a": 2}' end, "something behind the value at byte 10")

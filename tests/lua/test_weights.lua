@@ -173,6 +173,20 @@ t.test("a config.json of something else stays", function()
   weights.check_config(folder .. "/model.safetensors", "slide")
 end)
 
+t.test("what fails while a config.json is read does not make it that of something else", function()
+  core.write_file(path, '{"model_type": "gpt2"}')
+  local whole = core.parse_json_or_refusal
+  core.parse_json_or_refusal = function() error("out of memory", 0) end
+  local good, failure = pcall(weights.check_config, folder .. "/model.safetensors", "gpt2")
+  core.parse_json_or_refusal = whole
+  t.check(not good and failure == "out of memory", failure)
+  os.remove(path)
+  core.make_folder(path) -- which nobody can read
+  good, failure = pcall(weights.check_config, folder .. "/model.safetensors", "gpt2")
+  os.remove(path)
+  t.check(not good and not failure:find("of no gpt2", 1, true), failure)
+end)
+
 t.test("of an option that is said twice the last counts", function()
   local said = weights.complete { model = "lstm", ["task-options"] = "tokens=words name=books tokens=bytes" }
   t.equal(said.tokens, "bytes")
