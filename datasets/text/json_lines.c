@@ -31,8 +31,7 @@ static lh_status read_line(lh_json_line *line, const char *text, size_t bytes, l
     const size_t good = lh_utf8_length(text, bytes);
     if (good < bytes) return refuse_column(line, good, "not UTF-8");
     cJSON *json = lh_json_parse(text, bytes, &defect);
-    if (json == NULL)
-        return defect.what == NULL ? LH_EMEMORY : refuse_column(line, defect.offset, defect.what);
+    if (json == NULL) return refuse_column(line, defect.offset, defect.what);
     line->value = json;
     const lh_status status = visit(to, line);
     cJSON_Delete(json);

@@ -140,9 +140,7 @@ static lh_status parse_tokens(reader *r, const lh_text *text) {
     lh_json_defect defect;
     cJSON *vocabulary = lh_json_parse(text->data, text->bytes, &defect);
     if (vocabulary == NULL)
-        return defect.what == NULL ? LH_EMEMORY
-                                   : lh_fail(LH_EFORMAT, "%s: %s at byte %zu", r->path, defect.what,
-                                             defect.offset + 1);
+        return lh_fail(LH_EFORMAT, "%s: %s at byte %zu", r->path, defect.what, defect.offset + 1);
     const lh_status status = add_tokens(r, vocabulary);
     cJSON_Delete(vocabulary);
     return status;

@@ -24,7 +24,7 @@ typedef struct lh_error {
 #define LH_PRINTF(text, first)
 #endif
 
-/* Records the failure unless one is already recorded, and returns `status`. */
+/* Records the failure unless one is already recorded, and returns the status of the one that is. */
 lh_status lh_fail_at(lh_status status, const char *file, int line, const char *format, ...)
     LH_PRINTF(4, 5);
 #define lh_fail(status, ...) lh_fail_at((status), __FILE__, __LINE__, __VA_ARGS__)

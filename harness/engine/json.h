@@ -14,8 +14,9 @@ typedef struct lh_json_defect {
 
 /* The value of a text, with blanks around it or not; cJSON_Delete() it. NULL: *defect says why, and
  * nothing is recorded, since callers know what the place is called; or memory ran out, which is
- * recorded, and *defect says nothing. A NUL is a defect also where JSON allows it: strings of C
- * would end there. */
+ * recorded, and *defect says nothing. A caller's lh_fail(LH_EFORMAT, ...) with the defect is right
+ * for both: what is recorded already is what it gives. A NUL is a defect also where JSON allows it:
+ * strings of C would end there. */
 struct cJSON *lh_json_parse(const char *text, size_t bytes, lh_json_defect *defect);
 
 #endif

@@ -166,11 +166,9 @@ static bool begins_as_safetensors(const lh_safetensors *file) {
 static lh_status parse_header(lh_safetensors *file, size_t bytes) {
     lh_json_defect defect;
     file->header = lh_json_parse((const char *)file->map + LENGTH_BYTES, bytes, &defect);
-    if (file->header == NULL && defect.what == NULL) return LH_EMEMORY;
-    if (file->header == NULL)
-        return lh_fail(LH_EFORMAT, "%s: the header is no JSON object: %s at its byte %zu",
-                       file->path, defect.what, defect.offset + 1);
-    return LH_OK;
+    if (file->header != NULL) return LH_OK;
+    return lh_fail(LH_EFORMAT, "%s: the header is no JSON object: %s at its byte %zu", file->path,
+                   defect.what, defect.offset + 1);
 }
 
 static lh_status parse(lh_safetensors *file) {

@@ -21,7 +21,9 @@ static int parse_child(int fail_at) {
         cJSON_Delete(value);
         return READ;
     }
-    return defect.what == NULL && lh_error_get()->status == LH_EMEMORY ? OUT_OF_MEMORY : WRONG;
+    /* as callers do, who do not ask which it was */
+    const bool is_told = lh_fail(LH_EFORMAT, "a place: wrong") == LH_EMEMORY;
+    return defect.what == NULL && is_told ? OUT_OF_MEMORY : WRONG;
 }
 
 static int parse_forked(int fail_at) {
