@@ -277,7 +277,7 @@ $(program): $(B)/harness/main.o $(objects)
 # tests/gradients is built with REAL=double only; tests/kernels, but for its test_x.c, is the one
 # program `conformance`.
 tests_named = $(sort $(wildcard $(foreach folders,* */* */*/*,tests/$(folders)/$(1))))
-test_sources := $(filter-out tests/gradients/%,$(call tests_named,test_*.c))
+test_sources := $(filter-out tests/gradients/% $(if $(mpi),,tests/harness/run/test_ranks_mpi.c),$(call tests_named,test_*.c))
 long_sources := $(call tests_named,long_*.c)
 gradient_sources := $(wildcard tests/gradients/test_*.c)
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)

@@ -144,6 +144,13 @@ return {
     { ".seed = order->seed, .step", ".seed = 1, .step", "every seed has the same order" },
   },
   {
+    file = "harness/run/ranks_mpi.c", tests = "tests/harness/run/test_ranks_mpi.c",
+    { "world.nccl == NULL || !lh_nccl_is_summing(world.nccl)", "world.nccl == NULL", "memory waits though nothing is under way" },
+    { "if (await(poll_sums, false) == LH_OK) return;", "if (await(poll_nccl, false) == LH_OK) return;", "memory does not wait for sums" },
+    { "    device->settle = settle;\n", "", "nobody looks for lost ranks while memory is taken" },
+    { "    world.base.lost = true;\n    abandon(&world.base);", "    world.base.lost = true;", "sums with a lost rank stay under way" },
+  },
+  {
     file = "harness/train/trainer.c", tests = "tests/harness/train/test_session.c",
     { "if (log_due || is_over(r)) LH_TRY", "if (log_due) LH_TRY", "the curve lacks the interval that patience cuts short" },
     { "return plan->patience > 0 && is_due", "return plan->patience < 0 && is_due", "its point has the gradients of the one before" },
