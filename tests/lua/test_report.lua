@@ -338,11 +338,11 @@ t.test("rows that differ in more than the axis are not fitted together, nor do c
           train = train, dataset = dataset }
         local value = point.kind == "b" and (dataset == "books" and 4.1 or 1e-3)
           or point.heads == 2 and 5 or 100 / point.length
-        runs.put(folder, mixed, { label = name, dataset = dataset, mse = value })
+        runs.put(folder, mixed, { label = name, dataset = dataset, perplexity = value })
       end
     end
   end
-  local options = { group = "kind", over = { "length" }, of = { error = "mse" }, crossing = "b" }
+  local options = { group = "kind", over = { "length" }, of = { error = "perplexity" }, crossing = "b" }
   local found = results.of(mixed, settings)
   local record = exponents.records(mixed, options, found)[1]
   t.equal(record.exponent, "-1.000")
@@ -360,9 +360,9 @@ t.test("groups that are numbers or flags cross each other, too", function()
     for point in lh.grid { { "kind", table.unpack(kinds) }, { "length", 16, 32 } } do
       typed:row { point, model = slide, task = task, train = train, dataset = "costs" }
       local value = point.kind == kinds[1] and 200 / point.length or 7
-      runs.put(folder, typed, { label = typed.rows[#typed.rows].label, mse = value })
+      runs.put(folder, typed, { label = typed.rows[#typed.rows].label, perplexity = value })
     end
-    local options = { group = "kind", over = { "length" }, of = { error = "mse" },
+    local options = { group = "kind", over = { "length" }, of = { error = "perplexity" },
       crossing = tostring(kinds[2]) }
     typed:fit(options):check()
     local written = exponents.write(typed, options, results.of(typed, settings), folder .. "/typed" .. i)
@@ -379,10 +379,10 @@ t.test("what a measure lacks is left out, what is wrong with it is told at the f
     return exponents.records(grown, { group = "variant", over = { "length" }, of = { odd = measure },
       line = "mine.lua:7" }, found)
   end
-  t.equal(#fitted(function(value) return value "mse" + 1 end), 0)
-  t.equal(#fitted(function(value) return value "mse" end), 0)
-  t.fails(function() fitted(function(value) return value "mse" + value "msee" end) end,
-    "mine.lua:7: fit: measure 'odd': no metric 'msee' (did you mean 'mse'?)")
+  t.equal(#fitted(function(value) return value "perplexity" + 1 end), 0)
+  t.equal(#fitted(function(value) return value "perplexity" end), 0)
+  t.fails(function() fitted(function(value) return value "perplexity" + value "perplexitee" end) end,
+    "mine.lua:7: fit: measure 'odd': no metric 'perplexitee' (did you mean 'perplexity'?)")
   t.fails(function() fitted(function(value) return value "parameters" + nil end) end, "arithmetic on a nil value")
   t.fails(function() fitted(function(value) return value "parameters" > 1 end) end, "gives no number")
 end)
@@ -394,10 +394,10 @@ t.test("a crossing tells what was measured of both, and where on an axis of frac
     if (point.kind == "apart") == (point.share > 0.5) then
       shares:row { point, model = slide, task = task, train = train, dataset = "costs" }
       local values = { a = 0.1 / point.share, b = 1.5, apart = 1, above = 3 }
-      runs.put(folder, shares, { label = shares.rows[#shares.rows].label, mse = values[point.kind] })
+      runs.put(folder, shares, { label = shares.rows[#shares.rows].label, perplexity = values[point.kind] })
     end
   end
-  local options = { group = "kind", over = { "share" }, of = { error = "mse" }, crossing = "b" }
+  local options = { group = "kind", over = { "share" }, of = { error = "perplexity" }, crossing = "b" }
   t.equal(table.concat(exponents.crossings(shares, options, results.of(shares, settings)), " "),
     "a: less error than b from share 0.0667 on. "
     .. "above: at no share less error than b, as far as both were measured.")
@@ -409,10 +409,10 @@ t.test("exponents and crossings of runs that are not today's are named", functio
   for point in lh.grid { { "kind", "a", "b" }, { "length", 16, 32, 64 } } do
     local name = ("%s %d"):format(point.kind, point.length)
     old:row { point, label = name, model = slide, task = task, train = train, dataset = "costs" }
-    runs.put(folder, old, { label = name, mse = (point.kind == "b" and 200 or 100) / point.length,
+    runs.put(folder, old, { label = name, perplexity = (point.kind == "b" and 200 or 100) / point.length,
       configuration = name == "b 32" and "of other options" or nil })
   end
-  local options = { group = "kind", over = { "length" }, of = { error = "mse" }, crossing = "b" }
+  local options = { group = "kind", over = { "length" }, of = { error = "perplexity" }, crossing = "b" }
   old:fit(options)
   local written = exponents.write(old, options, results.of(old, settings), folder .. "/old-fits")
   local said = {}
@@ -429,14 +429,14 @@ t.test("exponents and crossings of a busy machine's times, and of several rounds
   for point in lh.grid { { "kind", "a", "b" }, { "length", 16, 32, 64 } } do
     local name = ("%s %d"):format(point.kind, point.length)
     timed:row { point, label = name, model = slide, task = task, train = train, dataset = "costs" }
-    runs.put(folder, timed, { label = name, mse = 100 / point.length })
+    runs.put(folder, timed, { label = name, perplexity = 100 / point.length })
     local busy = point.kind == "b" and point.length == 16 and "yes" or "no" -- one is enough
     runs.time(folder, timed, { round = "r" .. name, times = { [name] = point.length }, busy = busy,
       load = 1.5 })
   end
   local options = { group = "kind", over = { "length" }, crossing = "b",
-    of = { time = "step_time_ms", both = function(value) return value "step_time_ms" + value "mse" end,
-      error = "mse" } }
+    of = { time = "step_time_ms", both = function(value) return value "step_time_ms" + value "perplexity" end,
+      error = "perplexity" } }
   timed:fit(options)
   local written = exponents.write(timed, options, results.of(timed, settings), folder .. "/timed-apart")
   local said = {}
@@ -506,11 +506,11 @@ t.test("lines cross between points of the other one alone, too", function()
   local humped = lh.experiment "humped"
   local errors = { a = { [1] = 2, [100] = 2 }, b = { [1] = 1, [10] = 50, [100] = 1 } }
   for point in lh.grid { { "kind", "a", "b" }, { "length", 1, 10, 100 } } do
-    local name, mse = ("%s %d"):format(point.kind, point.length), errors[point.kind][point.length]
+    local name, perplexity = ("%s %d"):format(point.kind, point.length), errors[point.kind][point.length]
     humped:row { point, label = name, model = slide, task = task, train = train, dataset = "costs" }
-    if mse then runs.put(folder, humped, { label = name, mse = mse }) end
+    if perplexity then runs.put(folder, humped, { label = name, perplexity = perplexity }) end
   end
-  local options = { group = "kind", over = { "length" }, of = { error = "mse" }, crossing = "b" }
+  local options = { group = "kind", over = { "length" }, of = { error = "perplexity" }, crossing = "b" }
   t.equal(exponents.crossings(humped, options, results.of(humped, settings))[1],
     "a: less error than b at some length, but not at the last that was measured of both.")
 end)
