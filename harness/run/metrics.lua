@@ -31,6 +31,7 @@ local both, watched, test_alone = { "test", "valid" }, { "test", "watched", "val
 --   of      "tokens" or "vectors": scored by tasks alone that predict those
 --   own     scored by tasks alone that score in a way of their own (lh_task_class.score)
 --   over    "bytes" or "words" of the raw text that it is over
+--   field   of a row that it is made by
 --   curve   the columns of a curve that hold it: of the training loss, of the validation split
 -- A metric scored without `splits` is printed by `longhaul eval` alone.
 local lines = {
@@ -87,12 +88,12 @@ local lines = {
   { "predicted_values", "predicted values", digits = 0, splits = {},
     says = "numbers that an evaluation scored" },
   { "tokens_to_reach", "tokens to the loss", format = amount, better = "min", kind = "cost",
-    from = "curve",
+    from = "curve", field = "reach",
     pooled = "every", says = "training tokens at the first point of the curve that reaches a "
       .. "row's `reach`; empty when none does" },
   { "rsa_gate", "gate of the REMs", digits = 3, from = "run",
     says = "of the recurrence encodings, mean of the layers" },
-  { "context_tokens", "context, tokens", digits = 0, from = "run", pooled = "every",
+  { "context_tokens", "context, tokens", digits = 0, from = "run", pooled = "every", field = "context",
     says = "the distance within which 95 % of the gain lies: of the bits that reading more than one "
       .. "token saves (a row's `context`); empty where a seed gains no more than chance" },
   { "step_time_ms", "step time, ms", unit = "ms", digits = 1, better = "min", kind = "cost",
@@ -376,6 +377,26 @@ function metrics.never(task, name)
   end
   if not line.over or does[line.over] then return nil end
   return ("task %s predicts no %s of a text, which '%s' is over"):format(task, line.over, name)
+end
+
+-- Whether a column of runs.csv or of a curve is of the test split during training.
+local function is_watched(name)
+  local column, of_curve = columns[name], in_curve[name]
+  return column and column.split == "watched" or of_curve and name == "test_" .. of_curve.name
+end
+
+--- Why runs of a row never give what a column holds, though its task may: the row does not ask for it; nil where
+--- it does.
+function metrics.unasked(row, name)
+  local line = in_curve[name] or line_of(name)
+  if line.field and not row[line.field] then
+    return ("it has no field '%s', which '%s' is made by"):format(line.field, name)
+  end
+  if line.from == "script" and (row.values or {})[name] == nil then
+    return ("its field 'values' has no '%s'"):format(name)
+  end
+  if not is_watched(name) or row.train:option "evaluate_test" then return nil end
+  return ("it is trained without evaluate_test = true, which '%s' is of"):format(name)
 end
 
 --- What evaluations of a task may give of the test split, as a text.

@@ -68,6 +68,9 @@ local images = "lh.tasks.imagenet64 { side = 8 }"
 local series = "lh.tasks.forecasting { lh.data.series { 'generate:seasonal' }, seq_len = 8, label_len = 4, "
   .. "pred_len = 4 }"
 
+-- What a row says for its test split to be read during training.
+local watched = "train = train:with { evaluate_test = true }"
+
 t.test("a score over a text is refused where tasks predict none", function()
   for asks, what in pairs {
     ["bench:table { columns = { 'bits_per_token', '%s' } }"] = "table: column '%s'",
@@ -105,10 +108,27 @@ t.test("a curve's column is refused as a chart's axis and as what is to be reach
         (":8: plot: axis y: '%s' would stay empty: "):format(column))
     end
   end
-  load(strings, "bench:plot { 'loss', y = 'test_accuracy', x = 'seconds', name = 'own' }")
+  load(strings, "bench:plot { 'loss', y = 'test_accuracy', x = 'seconds', name = 'own' }", watched)
   t.fails(function() load(strings, "", "reach = { valid_mse = 2 }") end,
     scratch .. ":7: row: field 'reach': task recall predicts tokens, and 'valid_mse' is of vectors")
   t.equal(#load(strings, "", "reach = { valid_bits = 2 }").rows, 2)
+end)
+
+t.test("what no row asks for is refused as well, and not where one of them does", function()
+  for column, case in pairs {
+    tokens_to_reach = { "it has no field 'reach', which 'tokens_to_reach' is made by",
+      "reach = point.n == 2 and { valid_bits = 2 } or nil" },
+    context_tokens = { "it has no field 'context', which 'context_tokens' is made by",
+      "context = point.n == 2 and { length = 8, passages = 2 } or nil" },
+    held_bytes = { "its field 'values' has no 'held_bytes'", "values = point.n == 2 and { held_bytes = 8 } or nil" },
+    best_accuracy = { "it is trained without evaluate_test = true, which 'best_accuracy' is of",
+      "train = train:with { evaluate_test = point.n == 2 }" },
+  } do
+    local asks = ("bench:table { columns = { 'accuracy', '%s' } }"):format(column)
+    t.fails(function() load(strings, asks) end, scratch .. (":8: table: column '%s' would stay empty: "):format(column)
+      .. scratch .. ':7: row "1" (d) and 1 more: ' .. case[1])
+    t.equal(#load(strings, asks, case[2]).tables, 1)
+  end
 end)
 
 t.test("nothing is chosen by it", function()

@@ -279,18 +279,20 @@ function checks.table(options)
   if options.select then check_select(options) end
 end
 
---- What is wrong with a metric that the task of no row ever scores, said of the first one: it would be empty after
---- all training; nil where a row may have it, or where there is none.
+--- What is wrong with a metric that no row ever has, since its task never scores it or it does not ask for it, said
+--- of the first one: it would be empty after all training; nil where a row may have it, or where there is none.
 function checks.column_refusal(rows, column)
-  local first, alike = rows[1], -1
+  local first, alike, reason = rows[1], -1, nil
   for _, row in ipairs(rows) do
-    if not metrics.never(row.task.name, column) then return nil end
-    alike = alike + (row.task.name == first.task.name and 1 or 0)
+    local wrong = metrics.never(row.task.name, column) or metrics.unasked(row, column)
+    if not wrong then return nil end
+    reason = reason or wrong
+    alike = alike + (wrong == reason and 1 or 0)
   end
   if not first then return nil end
   local task = first.task.name
-  local said = ("%s; it scores %s"):format(metrics.never(task, column), metrics.given(task))
-  return ("'%s' would stay empty: %s"):format(column, row_notes.text(first, said, alike))
+  local scored = metrics.never(task, column) and ("; it scores %s"):format(metrics.given(task)) or ""
+  return ("'%s' would stay empty: %s"):format(column, row_notes.text(first, reason .. scored, alike))
 end
 
 -- Whether a table shows relative times that can only be measured; a published one may have the paper's.

@@ -17,7 +17,10 @@ return {
   {
     file = "harness/run/metrics.lua", tests = "tests/lua/test_unscored.lua",
     { "if not line.over or does[line.over] then", "if true then", "a score over bytes is asked for where there are none" },
-    { "in_curve[name] or line_of(name)", "line_of(name)", "a curve's column is of any task" },
+    { "in_curve[name] or line_of(name), task_called[task]", "line_of(name), task_called[task]",
+      "a curve's column is of any task" },
+    { "if line.field and not row[line.field] then", "if false then", "a column is asked for that nobody makes" },
+    { 'or row.train:option "evaluate_test" then return nil', "then return nil", "the best of what is not read" },
   },
   {
     file = "harness/run/identity.lua", tests = "tests/lua/test_identity.lua",
