@@ -35,6 +35,23 @@ return {
     { "max_norm > 0", "max_norm >= 0", "no clipping clips to zero" },
   },
   {
+    file = "kernels/cuda/adafactor.cu", tests = "sim:adafactor",
+    { "matrix + (rows_before + down) / (uint32_t)a.rows;", "matrix + 0 * (rows_before + down);", "all matrices have the columns of the first" },
+    { "(before + i - down * runs) * LH_RUN", "(before + i) * LH_RUN", "a chunk's second row begins behind the first" },
+    { "v.at[n] != 0 ?", "true ?", "elements past the end are not numbers" },
+    { "lh_min(CHUNK, runs_of(a) - first)", "(int64_t)CHUNK", "a chunk goes past its tensor" },
+  },
+  {
+    file = "kernels/cuda/gather.cu", tests = "sim:scatter_add",
+    { "if (at < end) row[r] =", "if (at <= end) row[r] =", "the next entry's first row is added" },
+    { "s += AHEAD * PARTS)", "s += PARTS)", "rows are added eight times" },
+  },
+  {
+    file = "kernels/cuda/radix_sort.cuh", tests = "sim:lsh_sort",
+    { "if (s + n < end) body(", "if (s + n <= end) body(", "a thread sorts its neighbour's item, too" },
+    { "(key[n] >> shift)", "(key[n] >> 0 * shift)", "every pass sorts by the same digit" },
+  },
+  {
     file = "kernels/cuda/adam.cu", tests = "sim:adam",
     { "sqrtf(", "(", "Adam without a root" },
   },
