@@ -119,12 +119,9 @@ end
 function best_at.records(experiment, options, results, from)
   local records = {}
   for _, dataset in ipairs(summary.datasets(experiment.rows)) do
-    local rows, losses = {}, {}
-    for _, row in ipairs(experiment.rows) do
-      if row.dataset == dataset then
-        rows[#rows + 1] = row
-        losses[row] = curves.training_loss(from, results:group(row.label, dataset))
-      end
+    local rows, losses = summary.on_dataset(experiment.rows, dataset), {}
+    for _, row in ipairs(rows) do
+      losses[row] = curves.training_loss(from, results:group(row.label, dataset))
     end
     for _, over in ipairs { "seconds", "flops" } do
       for _, at in ipairs(options[over] or {}) do

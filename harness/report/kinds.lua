@@ -18,6 +18,7 @@
 -- What a view is, and what kinds share, is in chart_parts.lua; their templates are plots/*.gp.
 local core = require "longhaul.core"
 local lists = require "longhaul.run.lists"
+local summary = require "longhaul.report.summary"
 
 local kinds = {}
 
@@ -48,10 +49,8 @@ end
 -- What is wrong with labels of which no row of a plot's data set has one; nil where nothing is.
 local function label_refusal(plot, labels, rows)
   local names, known = {}, {}
-  for _, row in ipairs(rows) do
-    if not plot.dataset or row.dataset == plot.dataset then
-      names[#names + 1], known[row.label] = row.label, true
-    end
+  for _, row in ipairs(summary.on_dataset(rows, plot.dataset)) do
+    names[#names + 1], known[row.label] = row.label, true
   end
   for _, label in ipairs(labels) do
     if not known[label] then

@@ -75,4 +75,13 @@ function summary.datasets(rows)
   return datasets.list
 end
 
+--- Those of rows that are on a data set; all of them with nil.
+function summary.on_dataset(rows, dataset)
+  local list = {}
+  for _, row in ipairs(rows) do
+    if dataset == nil or row.dataset == dataset then list[#list + 1] = row end
+  end
+  return list
+end
+
 return summary

@@ -184,8 +184,9 @@ end
 -- Columns of runs.csv by name, and the names in order. A column knows its metric and split.
 local columns, order = {}, {}
 
--- The metrics that columns of a curve hold, by their names.
+-- The metrics that columns of a curve hold, by their names, and a watched metric's column there.
 local in_curve = {}
+local function watched_in_curve(name) return "test_" .. name end
 
 local function add_column(metric, name, split, title)
   columns[name] = { metric = metric, name = name, split = split, title = title }
@@ -196,7 +197,7 @@ for _, metric in ipairs(registry) do
   if metric.splits then
     for _, split in ipairs(metric.splits) do
       add_column(metric, prefix[split] .. metric.name, split, title_of_split[split](metric.title))
-      if split == "watched" then in_curve["test_" .. metric.name] = metric end
+      if split == "watched" then in_curve[watched_in_curve(metric.name)] = metric end
     end
   else
     add_column(metric, metric.name, nil, metric.title)
@@ -382,7 +383,7 @@ end
 -- Whether a column of runs.csv or of a curve is of the test split during training.
 local function is_watched(name)
   local column, of_curve = columns[name], in_curve[name]
-  return column and column.split == "watched" or of_curve and name == "test_" .. of_curve.name
+  return column and column.split == "watched" or of_curve and name == watched_in_curve(of_curve.name)
 end
 
 --- Why runs of a row never give what a column holds, though its task may: the row does not ask for it; nil where
@@ -468,7 +469,7 @@ end
 --- The columns of a curve whose evaluations read the test split.
 function metrics.watched_columns()
   local names = metrics.scored "watched"
-  for i, name in ipairs(names) do names[i] = "test_" .. name end
+  for i, name in ipairs(names) do names[i] = watched_in_curve(name) end
   return names
 end
 
@@ -496,7 +497,7 @@ function metrics.fill_point(point, p)
     local name = metric.curve and metric.curve.valid
     if name then point[name] = valid[metric.name] end
   end
-  for _, name in ipairs(metrics.scored "watched") do point["test_" .. name] = test[name] end
+  for _, name in ipairs(metrics.scored "watched") do point[watched_in_curve(name)] = test[name] end
 end
 
 --- The best of each watched metric over the points of a curve.
@@ -505,7 +506,7 @@ function metrics.best_of_curve(points)
   for _, name in ipairs(metrics.scored "watched") do
     local choose = scored[name].better == "max" and math.max or math.min
     for _, point in ipairs(points) do
-      local value = tonumber(point["test_" .. name])
+      local value = tonumber(point[watched_in_curve(name)])
       if value then best[name] = choose(value, best[name] or value) end
     end
   end

@@ -1,26 +1,11 @@
 -- What scripts may say, and how mistakes are reported: at their line, with the nearest name.
 local t = dofile "tests/test.lua"
+local scripted = dofile "tests/lua/scripted.lua"
 local lh = require "longhaul"
 local parts = require "longhaul.report.chart_parts"
 local script = require "longhaul.script"
 
-local scratch = os.tmpname()
-
--- Loads a script with this text; gives the experiment.
-local function run(text, scale)
-  local file <close> = assert(io.open(scratch, "w"))
-  assert(file:write(text))
-  file:close()
-  return script.load(scratch, { scale = scale or "smoke" })
-end
-
-local start = [[
-local lh = require "longhaul"
-local bench = lh.experiment "test"
-local task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 3 }, segment = 64 }
-local model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }
-local train = lh.train { steps = 2 }
-]]
+local scratch, run, start = scripted.path, scripted.load, scripted.start
 
 t.test("a good script gives its rows", function()
   local bench = run(start .. [[

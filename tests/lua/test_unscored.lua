@@ -1,26 +1,10 @@
--- What a task never scores is refused before anything is trained, wherever a script asks for it.
+-- What a task never scores, or no row asks for, is refused before anything is trained, wherever a script asks for it.
 local t = dofile "tests/test.lua"
+local scripted = dofile "tests/lua/scripted.lua"
 local choice = require "longhaul.run.choice"
 local metrics = require "longhaul.run.metrics"
-local script = require "longhaul.script"
 
-local scratch = os.tmpname()
-
--- Loads a script with this text; gives the experiment.
-local function run(text)
-  local file <close> = assert(io.open(scratch, "w"))
-  assert(file:write(text))
-  file:close()
-  return script.load(scratch, { scale = "smoke" })
-end
-
-local start = [[
-local lh = require "longhaul"
-local bench = lh.experiment "test"
-local task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 3 }, segment = 64 }
-local model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }
-local train = lh.train { steps = 2 }
-]]
+local scratch, run, start = scripted.path, scripted.load, scripted.start
 
 t.test("what the task of no row scores is refused before any of it is trained", function()
   local function two(view, of_second)

@@ -7,6 +7,7 @@ local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
 local row_notes = require "longhaul.run.row_notes"
 local spec = require "longhaul.spec"
+local summary = require "longhaul.report.summary"
 
 local checks = {}
 
@@ -336,15 +337,15 @@ end
 -- The rows of this label that a claim's cell is of.
 local function rows_of_cell(cell, label)
   local rows = {}
-  for _, row in ipairs(cell.experiment.rows) do
-    if row.label == label and (cell.dataset or row.dataset) == row.dataset then rows[#rows + 1] = row end
+  for _, row in ipairs(summary.on_dataset(cell.experiment.rows, cell.dataset)) do
+    if row.label == label then rows[#rows + 1] = row end
   end
   return rows
 end
 
 --- What is wrong with the row of a claim's cell, `labels` being those that it may mean: it is of several
---- rows, or of one whose task never scores the metric, or, where the experiment is `own`, whose rows are all there,
---- of none; nil where nothing is.
+--- rows, or of one that never has the metric, or, where the experiment is `own`, whose rows are all there, of none;
+--- nil where nothing is.
 function checks.cell_refusal(own, cell, labels)
   if #labels > 1 then
     return ("row '%s' is the slug of '%s' and of '%s': name one"):format(cell.row, labels[1], labels[2])

@@ -401,16 +401,6 @@ end
 
 -- ---- for the runner and the reports ----
 
--- Those of a plot's rows that it shows.
-local function rows_shown(plot, rows)
-  if not plot.dataset then return rows end
-  local shown = {}
-  for _, row in ipairs(rows) do
-    if row.dataset == plot.dataset then shown[#shown + 1] = row end
-  end
-  return shown
-end
-
 -- What is wrong with the data set of a plot over these rows, which are all there are.
 local function dataset_refusal(plot, rows)
   local names = summary.datasets(rows)
@@ -464,7 +454,7 @@ local function check_plot(self, plot)
   end
   local wrong = dataset_refusal(plot, rows) or kinds.refusal(plot, rows)
   if not wrong then
-    local _, message = pcall(axis_refusal, plot, rows_shown(plot, rows))
+    local _, message = pcall(axis_refusal, plot, summary.on_dataset(rows, plot.dataset))
     wrong = message
   end
   if wrong then error(("%s: plot: %s"):format(plot.line, wrong), 0) end
