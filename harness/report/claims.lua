@@ -84,7 +84,7 @@ local function verdict_of(claim, strict, source, scale)
   local untested = untested_reason(claim, strict, source, scale)
   if untested then return "untested", nil, { untested } end
   if scale == "smoke" then return "undecided", nil, { "a smoke run is too short to decide" } end
-  local direction = claim.direction and claim.direction:judge(source).verdict
+  local direction = claim.direction and claim.direction:judge(source, claim.planned_seeds).verdict
   local notes = {}
   if strict.verdict == "undecided" then
     notes = lacking_text(strict.lacking)
@@ -132,7 +132,7 @@ function claims.judge(claim, settings, source, printed)
   local id = claim[1]
   local paper = paper_of(claim)
   local prose, predicate = published.claims(paper)[id] or {}, published.predicates()[id]
-  local strict = asked(claim):judge(source)
+  local strict = asked(claim):judge(source, claim.planned_seeds)
   local verdict, direction, notes = verdict_of(claim, strict, source, settings.scale)
   local experiments, doubts, data = sources_of(claim, source)
   if doubts ~= "" then notes[#notes + 1] = "of runs that are not today's: " .. doubts end

@@ -273,7 +273,8 @@ end
 
 local function decide_leaf(leaf, levels)
   local held = word(leaf.outcome)
-  leaf.reason = leaf.closest and (doubt(leaf, levels[held]) or leaf.apart)
+  local level = levels[held] * statistics.share_of_look(leaf.rounds or leaf.seeds or 0, levels.planned)
+  leaf.reason = leaf.closest and (doubt(leaf, level) or leaf.apart)
   leaf.verdict = (leaf.reason or not leaf.closest) and "undecided" or held
 end
 
@@ -337,7 +338,7 @@ end
 local function levels_of_parts(joint, levels)
   local count, settled = 0, word(not joint.all)
   for _, part in ipairs(joint.parts) do count = count + (part.has_chance and 1 or 0) end
-  local made = { holds = levels.holds, fails = levels.fails }
+  local made = { holds = levels.holds, fails = levels.fails, planned = levels.planned }
   made[settled] = levels[settled] / math.max(1, count)
   return made
 end
@@ -368,10 +369,14 @@ end
 --- ... }, factors; {} for what is none), rounds(cell) (a step time by idle round, nil for what is none),
 --- kind(cell), most(cell) (what it is never above), lack(cell) (why it has no value) and apart(cells,
 --- by_round) (why they cannot be compared, or nil).
+--- `planned` is how many seeds (or rounds of step times) there were to be before anybody looked:
+--- statistics.fewest_seeds unless told.
+---@param planned? integer
 ---@return longhaul.judgement
-function Predicate:judge(source)
+function Predicate:judge(source, planned)
   local judgement = measure(self, source)
-  decide(judgement, { holds = statistics.level, fails = statistics.level })
+  decide(judgement, { holds = statistics.level, fails = statistics.level,
+    planned = planned or statistics.fewest_seeds })
   return judgement
 end
 

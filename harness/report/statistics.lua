@@ -46,6 +46,16 @@ end
 --- A difference of qualities needs so many seeds to be told from chance, and a p-value below this.
 statistics.fewest_seeds, statistics.level = 3, 0.05
 
+--- The share of a level that decides at so many seeds (or rounds), where `planned` were to be looked
+--- at. Whoever adds seeds to what these left open has a further chance to be wrong. So each look at
+--- up to twice as many has half the level of the one before: all together err less than twice as
+--- often as one.
+function statistics.share_of_look(seeds, planned)
+  local further = 0
+  while seeds > planned << further do further = further + 1 end
+  return 0.5 ^ further
+end
+
 --- What stands beside qualities of fewer seeds.
 statistics.too_few = ("Fewer than %d seeds tell no difference from chance."):format(statistics.fewest_seeds)
 

@@ -140,6 +140,45 @@ t.test("two seeds decide no count", function()
   t.equal(judge(predicate.equal(wins, 1)), "undecided")
 end)
 
+-- Seeds around 1 whose margin against 0 has the p-value that is asked for, as near as steps allow.
+local function seeds_with(count, p_value)
+  local low, high = 0, 100
+  for _ = 1, 60 do
+    local spread, values = (low + high) / 2, {}
+    for i = 1, count do values[i] = 1 + spread * (i - (count + 1) / 2) end
+    local _, err = statistics.mean_error(values)
+    if statistics.p_value(1, err, count) < p_value then low = spread else high = spread end
+  end
+  local values = {}
+  for i = 1, count do values[i] = 1 + low * (i - (count + 1) / 2) end
+  return cell(table.unpack(values))
+end
+
+t.test("seeds that were added decide at half the level of those before", function()
+  for _, case in ipairs { { 3, 0.05 }, { 4, 0.025 }, { 6, 0.025 }, { 7, 0.0125 }, { 12, 0.0125 }, { 13, 0.00625 } } do
+    local seeds, level = table.unpack(case)
+    t.equal(judge(predicate.less(0, seeds_with(seeds, 0.98 * level))), "holds")
+    local verdict, _, judgement = judge(predicate.less(0, seeds_with(seeds, 1.02 * level)))
+    t.equal(verdict, "undecided")
+    t.contains(judgement.reason, ("over %d seeds, below %.2g decides"):format(seeds, level))
+  end
+end)
+
+t.test("comparisons share the level of a look", function()
+  local open, sure = seeds_with(6, 0.013), seeds_with(6, 1e-6)
+  local both = predicate.all { predicate.less(open, 0), predicate.less(0, sure) }
+  t.equal(judge(both), "undecided")
+  t.equal(judge(predicate.all { predicate.less(seeds_with(6, 0.012), 0), predicate.less(0, sure) }), "fails")
+end)
+
+t.test("seeds that were planned have the whole level", function()
+  local claim = predicate.less(0, seeds_with(10, 0.04))
+  t.equal(claim:judge(source).verdict, "undecided")
+  t.equal(claim:judge(source, 5).verdict, "undecided")
+  t.equal(claim:judge(source, 10).verdict, "holds")
+  t.equal(predicate.less(0, seeds_with(11, 0.04)):judge(source, 10).verdict, "undecided")
+end)
+
 t.test("what moves in steps is a side", function()
   local rounded = predicate.rounded(cell(1, 2, 3), 1)
   t.fails(function() return rounded - 1 end, "side of a comparison")

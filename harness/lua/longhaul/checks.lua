@@ -7,6 +7,7 @@ local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
 local row_notes = require "longhaul.run.row_notes"
 local spec = require "longhaul.spec"
+local statistics = require "longhaul.report.statistics"
 local summary = require "longhaul.report.summary"
 
 local checks = {}
@@ -150,6 +151,14 @@ function checks.moments(options)
         spec.fail(("best_at: field '%s' has %s, which is no number above 0"):format(name, tostring(at)))
       end
     end
+  end
+end
+
+--- Fails for a number of seeds at which no claim can be decided.
+function checks.planned_seeds(count)
+  if count and not (math.tointeger(count) and count >= statistics.fewest_seeds) then
+    spec.fail(("claim: field 'planned_seeds' is %s, not a whole number of at least %d seeds, of which a claim needs "
+      .. "as many"):format(count, statistics.fewest_seeds))
   end
 end
 

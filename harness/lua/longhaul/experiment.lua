@@ -388,6 +388,7 @@ function Experiment:claim(claim)
   check_fields("claim", claim, fields.claim, true)
   if type(claim[1]) ~= "string" then spec.fail("a claim begins with its id") end
   checks.text("claim: its id", claim[1])
+  checks.planned_seeds(claim.planned_seeds)
   check_predicates(claim)
   for _, other in ipairs(self.claims) do
     if other[1] == claim[1] then

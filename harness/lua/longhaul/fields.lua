@@ -108,6 +108,8 @@ fields.claim = {
     default = "the signs are as printed, a printed bound is missed" },
   { "untested", "string or table", "why it cannot fail; or `{ predicate, reason }`: it cannot where the predicate "
     .. "holds" },
+  { "planned_seeds", "number", "how many seeds there were to be before anybody looked; at more the levels are lower",
+    "integer", default = "3" },
   { "of_size", "string", "what only scale `paper` tells" },
   { "scale_changes", "string", "what the scale changes of it" },
   { "expected", "string", "in words what is expected of the numbers", default = "the comparison of results/published" },

@@ -184,6 +184,7 @@
 ---@field direction? longhaul.predicate a weaker form
 ---@field direction_says? string the weaker form in words (default: the signs are as printed, a printed bound is missed)
 ---@field untested? string|table why it cannot fail; or `{ predicate, reason }`: it cannot where the predicate holds
+---@field planned_seeds? integer how many seeds there were to be before anybody looked; at more the levels are lower (default: 3)
 ---@field of_size? string what only scale `paper` tells
 ---@field scale_changes? string what the scale changes of it
 ---@field expected? string in words what is expected of the numbers (default: the comparison of results/published)
