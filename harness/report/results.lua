@@ -271,8 +271,8 @@ local function rounds_say(self, group, metric)
   local base = base_of(self, group.dataset)
   if not base then return nil, ("has no baseline, '%s' was not run"):format(self.baseline) end
   local ratio, reason, busy = self.times:ratio(group.configuration, base.configuration)
-  return ratio, reason and reason:gsub("the baseline$",
-    ("the baseline '%s'"):format(self.baseline)), busy
+  local named = { ["the baseline"] = ("the baseline '%s'"):format(self.baseline) }
+  return ratio, reason and reason:gsub("the baseline$", named), busy
 end
 
 -- The number that counts, or nil and why there is none.

@@ -165,6 +165,13 @@ t.test("where there is no such round the cell is empty and says why", function()
   t.near(cells["alone step_time_ms"].measured, 30, 1e-12)
 end)
 
+t.test("a baseline of any label is named, a percent sign in it is none of gsub's", function()
+  local percent = timed.bench("percent", { "50% of %1", "alone" })
+  for _, row in ipairs(percent.rows) do runs.put(folder, percent, { label = row.label, bits_per_byte = 1 }) end
+  runs.time(folder, percent, { round = "r1", times = { alone = 30 } })
+  t.equal(cells_of(percent)["alone relative_step_time"].note, "was not timed beside the baseline '50% of %1'")
+end)
+
 t.test("a time of a busy machine is shown where there is no other, marked, and judges nothing", function()
   local cells, notes = cells_of(bench)
   local cell, note = cells["rushed relative_step_time"],
