@@ -26,17 +26,17 @@ end
 
 -- What a row has at `at`, nil where a seed has not come to its first point by then.
 local function reached(row, seeds, unit, at)
-  local values, by_seed, step = {}, {}, math.huge
+  local values, by_seed, step, has_ended = {}, {}, math.huge, true
   for i, points in ipairs(seeds) do
     local point = point_at(points, at / unit)
     if not point then return nil end
     values[i], by_seed[points.seed], step = point.value, point.value, math.min(step, point.step)
+    has_ended = has_ended and point == points[#points] -- patience ends each seed at a step of its own
   end
   if #values == 0 then return nil end
   local mean, spread = statistics.of(values)
-  local last = seeds[1][#seeds[1]]
-  return { row = row.label, by_seed = by_seed, seeds = #values, loss = mean, spread = spread,
-    step = step, ended = step >= last.step and "yes" or "no" }
+  return { row = row.label, by_seed = by_seed, seeds = #values, loss = mean, spread = spread, step = step,
+    ended = has_ended and "yes" or "no" }
 end
 
 -- The differences of two rows of the same seeds; none where one has a seed that the other lacks.

@@ -83,6 +83,16 @@ t.test("in seconds: a slow row is best once it has had the time, a tie is by pai
   t.equal(at("seconds", 25), "slow 2.10 20 best, quick 3.10 30 2 ended, noisy 3.13 30 tie ended")
 end)
 
+t.test("a row has ended once all of its seeds have, whichever patience ended first", function()
+  local quick = rows.quick.seeds
+  rows.quick.seeds = { { 5, 4 }, { 5.2, 4.2, 3.2 }, { 5.1, 4.1, 3.1 } }
+  t.equal(at("seconds", 2.5), "quick 4.10 20 best, noisy 4.13 20 tie")
+  t.equal(at("seconds", 4), "noisy 3.13 30 best ended, quick 3.43 20 tie ended")
+  rows.quick.seeds = { { 5, 4 }, { 5.2, 4.2, 3.2, 3.1 }, { 5.1, 4.1, 3.1 } }
+  t.equal(at("seconds", 3.5), "noisy 3.13 30 best ended, quick 3.43 20 tie")
+  rows.quick.seeds = quick
+end)
+
 t.test("pairs are of one seed, whatever the order of the runs", function()
   local noisy = rows.noisy.seeds
   rows.noisy.seeds = { { 5.05, 4.05 }, { 5.25, 4.25 }, { 5.15, 4.15 } } -- quick's and a little more
