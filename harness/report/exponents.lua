@@ -55,6 +55,8 @@ local function held(row, group, axis)
   return table.concat(words, ", ")
 end
 
+local function has_logarithm(number) return number > 0 and number < math.huge end
+
 -- The sets of a group's rows that differ in `axis` alone, as points { x, y, row = }, in the order of the
 -- rows and by what they hold; `read`: the metrics behind them; `busy`: whether one is of a busy machine;
 -- `doubtful`: the status of one whose runs are not today's.
@@ -63,7 +65,7 @@ local function sets_along(experiment, results, options, group, axis, measure)
   for _, row in ipairs(experiment.rows) do
     local x, y, read, busy = factors.value(row, axis), nil, nil, nil
     if group_of(row, options.group) == group then y, read, busy = value_of(results, row, options, measure) end
-    if y and y > 0 and x > 0 then
+    if y and has_logarithm(y) and has_logarithm(x) then
       local key = held(row, options.group, axis)
       if not sets[key] then
         sets[key] = { held = key, read = read }

@@ -286,6 +286,7 @@ t.test("exponents are fitted to rows that differ in one factor", function()
       time = "step_time_ms",
       memory = function(value) return value "peak_memory_bytes" - 8 * value "parameters" end,
       nothing = function(value) return 0 * value "step_time_ms" end,
+      share = function(value) return 1 / (value "step_time_ms" - 3) end, -- infinite of the first row
     },
   }
   grown:fit(options)
@@ -299,6 +300,8 @@ t.test("exponents are fitted to rows that differ in one factor", function()
   t.equal(found["memory length"].exponent, "1.000")
   t.equal(found["memory batch"].exponent, "0.000")
   t.equal(found["nothing length"], nil) -- what is 0 has no logarithm
+  t.equal(found["share length"].points, 2) -- nor has what is infinite: 1/9 and 1/45 are left
+  t.equal(found["share length"].exponent, "-2.322")
   t.equal(found["time length"].published, "max(bn_hld_k, bn_hn_rl(4l/n_c)^2)")
   t.fails(function()
     grown:fit { group = "variant", over = { "length" }, of = { time = "step_tim_ms" } }
