@@ -6,7 +6,7 @@ function quantity.duration(seconds)
   seconds = math.max(0, math.floor(seconds + 0.5))
   if seconds < 60 then return ("%ds"):format(seconds) end
   if seconds < 3600 then return ("%dm%02ds"):format(seconds // 60, seconds % 60) end
-  return ("%dh%02dm"):format(seconds // 3600, seconds % 3600 // 60)
+  return ("%.0fh%02dm"):format(seconds // 3600, seconds % 3600 // 60) -- what no integer holds, too
 end
 
 local units = { { 1, "" }, { 1e3, "K" }, { 1e6, "M" }, { 1e9, "G" }, { 1e12, "T" }, { 1e15, "P" }, { 1e18, "E" } }

@@ -141,14 +141,14 @@ function checks.named(what, given)
   if next(given) == nil then spec.fail(what .. " is empty") end
 end
 
---- Fails for moments that are no numbers above zero, and without any.
+--- Fails for moments that are no finite numbers above zero, and without any.
 function checks.moments(options)
   checks.named("best_at", options)
   for name, list in pairs(options) do
     checks.list(("best_at: field '%s'"):format(name), list)
     for _, at in ipairs(list) do
-      if type(at) ~= "number" or not (at > 0) then
-        spec.fail(("best_at: field '%s' has %s, which is no number above 0"):format(name, tostring(at)))
+      if type(at) ~= "number" or not (at > 0 and at < math.huge) then
+        spec.fail(("best_at: field '%s' has %s, which is no finite number above 0"):format(name, tostring(at)))
       end
     end
   end
