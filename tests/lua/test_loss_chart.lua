@@ -48,6 +48,13 @@ t.test("seeds lie in a band from the least to the most, which is said below", fu
   t.equal(made.x_title, "step (band: from the least to the most of the seeds)")
 end)
 
+t.test("a mean is of all seeds: at the last step of one that patience ended there is none", function()
+  local seeds = { { { 10, 8 }, { 20, 6 }, { 25, 5 } }, { { 10, 10 }, { 20, 8 }, { 30, 7 } } }
+  t.equal((drawn(bench_of("patience", seeds), "loss")), "10 9 8 10, 20 7 6 8")
+  seeds[3] = {} -- of one whose curve is lost nothing is drawn
+  t.equal((drawn(bench_of("lost", seeds), "loss")), "10 9 8 10, 20 7 6 8")
+end)
+
 t.test("more curves than colours have marks on a few of their points", function()
   local points = {}
   for i = 1, 60 do points[i] = { i, 9 - i / 10 } end

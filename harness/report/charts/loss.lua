@@ -50,19 +50,12 @@ function loss.check(plot)
     or nil
 end
 
--- Where the first of the seeds ends: behind it the mean would be that of those that are left.
-local function last_step(seeds)
-  local last = math.huge
-  for _, seed in ipairs(seeds) do
-    if #seed > 0 then last = math.min(last, seed[#seed].step) end
-  end
-  return last
-end
-
--- By step the mean, the least and the most over the seeds.
+-- By step the mean, the least and the most over the seeds that have points, where all of these have one: at the last
+-- step of one that patience ended, say, the mean would be its own.
 local function spread_by_step(seeds)
-  local by_step = {}
+  local by_step, count = {}, 0
   for _, seed in ipairs(seeds) do
+    count = count + (#seed > 0 and 1 or 0)
     for _, point in ipairs(seed) do
       local entry = by_step[point.step] or { sum = 0, count = 0, low = math.huge, high = -math.huge }
       entry.sum, entry.count = entry.sum + point.value, entry.count + 1
@@ -70,7 +63,9 @@ local function spread_by_step(seeds)
       by_step[point.step] = entry
     end
   end
-  for step, entry in pairs(by_step) do by_step[step] = { entry.sum / entry.count, entry.low, entry.high } end
+  for step, entry in pairs(by_step) do
+    by_step[step] = entry.count == count and { entry.sum / count, entry.low, entry.high } or nil
+  end
   return by_step
 end
 
@@ -85,14 +80,11 @@ end
 
 -- { x, mean, low, high } by step, over a short window.
 local function mean_curve(view, row, seeds, over)
-  local steps, points, curve = {}, {}, {}
+  local points, curve = {}, {}
   local unit = curves.per_step(view.results, row, seeds, over)
   if not unit then return curve end
-  local by_step, last = spread_by_step(seeds), last_step(seeds)
-  for step in pairs(by_step) do
-    if step <= last then steps[#steps + 1] = step end
-  end
-  table.sort(steps)
+  local by_step = spread_by_step(seeds)
+  local steps = lists.keys(by_step)
   for i, step in ipairs(steps) do points[i] = by_step[step] end
   local window = math.max(0, #steps // 50)
   for i, step in ipairs(steps) do curve[i] = { step * unit, smoothed(points, i, window) } end
