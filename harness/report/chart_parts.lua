@@ -10,6 +10,7 @@ local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
+local summary = require "longhaul.report.summary"
 
 local parts = {}
 
@@ -63,8 +64,19 @@ local function names_of(rows)
   return names
 end
 
+-- What is wrong with the values of a plot's `where`, of names that rows have: no row of its data set has them all; nil
+-- where one has.
+local function where_refusal(plot, rows)
+  local texts = {}
+  for _, row in ipairs(summary.on_dataset(rows, plot.dataset)) do
+    if parts.has_all(row, plot.where) then return nil end
+  end
+  for i, name in ipairs(lists.keys(plot.where or {})) do texts[i] = ("%s %s"):format(name, factors.text(plot.where[name])) end
+  return ("field 'where': no row has %s"):format(table.concat(texts, " and "))
+end
+
 --- What is wrong with the names of a plot over these rows, which are all there are: an axis that is
---- no metric, factor or option, a group of which no row has a value; nil where nothing is.
+--- no metric, factor or option, a group of which no row has a value, values that no row has; nil where nothing is.
 function parts.check_names(plot, rows)
   local names = names_of(rows)
   for _, name in ipairs { "class", "row", "dataset" } do names:add(name) end
@@ -88,7 +100,7 @@ function parts.check_names(plot, rows)
     local wrong = parts.check_group(plot, rows, "group_names", name)
     if wrong then return wrong end
   end
-  return nil
+  return where_refusal(plot, rows)
 end
 
 --- What is wrong with a field that names a group of these rows; nil where nothing is.

@@ -198,6 +198,9 @@ t.test("labels that no row has, of the plot's data set, are refused at their lin
     { { "lines", x = "width", y = "mse", group = "row", level = "noe" }, "field 'level': no group 'noe'" },
     { { "pareto", x = "mse", y = "mae", group = "row", group_names = { noe = "1" } },
       "field 'group_names': no group 'noe' (did you mean 'one'?)" },
+    { { "lines", x = "width", y = "mse", where = { row = "tow" } }, "field 'where': no row has row tow" },
+    { { "pareto", x = "mse", y = "mae", where = { row = "two", width = 16 }, dataset = "text" },
+      "field 'where': no row has row two and width 16" },
   } do
     local bench = lh.experiment("labels" .. i)
     bench:plot(wrong[1])
