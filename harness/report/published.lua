@@ -168,7 +168,7 @@ local function need_one(options, field, what, names, set)
 end
 
 --- Fails at the line of a table of an experiment whose `published` matches none of its rows or none
---- of its datasets; those that `datasets` maps to "" are known not to be there.
+--- of its datasets, or lacks one that `datasets` maps to; those mapped to "" are known not to be there.
 function published.check(experiment, options)
   local good, paper = pcall(published.table, options.published)
   if not good then error(("%s: table: %s"):format(options.line, paper), 0) end
@@ -189,6 +189,10 @@ function published.check(experiment, options)
   end
   if by_dataset and #datasets > 0 and next(named) then
     need_one(options, "table", "data set", datasets, named)
+  end
+  for _, ours in ipairs(lists.keys(options.datasets or {})) do
+    local theirs = options.datasets[ours]
+    if theirs ~= "" then need_one(options, "table", "data set", { theirs }, named) end
   end
 end
 

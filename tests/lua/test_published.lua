@@ -156,6 +156,8 @@ t.test("a table that stands beside nothing published fails at its line, with the
     "beside.lua:5: table: no data set is in the published table 'brt_table1': 'pg19_byte' (did you mean 'pg19_bytes'?)")
   t.fails(function() load_with { DATA = "x", MORE = ', datasets = { x = "arxv" }' } end,
     "'arxv' (did you mean 'arxiv'?)")
+  t.fails(function() load_with { MORE = ', datasets = { other = "arxv" }' } end, -- of one among several
+    "no data set is in the published table 'brt_table1': 'arxv' (did you mean 'arxiv'?)")
   t.fails(function() load_with { ROW = "nothing alike" } end, "which has: Feedback:fixed:skip")
   t.fails(function() load_with { PAPER = "brt_tabel1" } end,
     "beside.lua:5: table: no published values 'brt_tabel1'")
