@@ -94,9 +94,9 @@ end
 local html_characters = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;",
   ["'"] = "&#39;" }
 
---- A text as JSON, in its quotes.
+--- A text as JSON, which is UTF-8, in its quotes.
 function quote.json(text)
-  local escaped = text:gsub('[%c"\\]', function(letter)
+  local escaped = valid(text):gsub('[%c"\\]', function(letter)
     return ("\\u%04x"):format(letter:byte())
   end)
   return '"' .. escaped .. '"'

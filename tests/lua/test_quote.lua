@@ -37,6 +37,15 @@ t.test("visible text is UTF-8 without control characters", function()
   t.equal(quote.visible("a\0b"), "a\u{FFFD}b")
 end)
 
+t.test("JSON is UTF-8, and what is UTF-8 is read back as it is", function()
+  for _, text in ipairs(hostile) do
+    local json = quote.json(text)
+    t.check(utf8.len(json), "no UTF-8: " .. json)
+    if utf8.len(text) then t.equal(core.parse_json(json), text) end
+  end
+  t.equal(core.parse_json(quote.json "a\xFFb"), "a\u{FFFD}b")
+end)
+
 -- A program for gnuplot that writes each text to a file, as a value, out of an array and out of a
 -- block of data.
 local function through_gnuplot(texts)
