@@ -218,10 +218,10 @@ end)
 
 t.test("what went wrong with several seeds alike is said once", function()
   local bench = bench_of("alike", { "failed" }, { "bits_per_byte" })
-  for seed, why in ipairs { "x.lua:3: no", "of late", "x.lua:3: no" } do
+  for seed, why in ipairs { "x.lua:3: no", "of late", "x.lua:3: no", "" } do
     runs.put(folder, bench, { label = "failed", seed = seed, status = "failed", error = why })
   end
-  t.equal(cells_of(bench)["failed bits_per_byte"].note, "seeds 1, 3 x.lua:3: no; seed 2 of late")
+  t.equal(cells_of(bench)["failed bits_per_byte"].note, "seeds 1, 3 x.lua:3: no; seed 2 of late; seed 4 failed")
 end)
 
 t.test("where a seed's score is infinite there is no mean of the others, and the cell says why", function()
