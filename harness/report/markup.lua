@@ -135,7 +135,8 @@ function markup.latex(made)
     local fields = { quote.latex(row.label) }
     for c, column in ipairs(made.columns) do
       local texts = parts_of(column, row.cells[c], function(text) return text end)
-      texts.here, texts.diff = quote.latex(texts.here), texts.diff:gsub("^%-", "$-$")
+      texts.paper, texts.here = quote.latex(texts.paper), quote.latex(texts.here)
+      texts.diff = texts.diff:gsub("^%-", "$-$")
       if row.cells[c].best then texts.here = latex_bold(texts.here) end
       for _, part in ipairs(tables.parts(column)) do fields[#fields + 1] = texts[part] end
     end

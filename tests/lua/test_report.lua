@@ -203,10 +203,11 @@ end)
 
 t.test("markup escapes what would be markup", function()
   local _, made = cells()
-  made.rows[1].label = "a|b<c>&d_e"
+  made.rows[1].label, made.rows[1].cells[1].published_spread = "a|b<c>&d_e", 0.25
   t.contains(markup.markdown(made), "a\\|b")
   t.contains(markup.html(made), "a|b&lt;c&gt;&amp;d_e")
   t.contains(markup.latex(made), "d\\_e")
+  t.contains(markup.latex(made), " $\\pm$0.250 & ") -- the paper's
 end)
 
 t.test("numbers are written for readers", function()
