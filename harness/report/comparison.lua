@@ -25,6 +25,7 @@ local statistics = require "longhaul.report.statistics"
 local statuses = require "longhaul.report.cell_status"
 local store = require "longhaul.run.store"
 local tables = require "longhaul.report.table"
+local views = require "longhaul.report.views"
 
 local comparison = {}
 
@@ -149,9 +150,11 @@ end
 -- ---- columns and rows ----
 
 -- The first quality of the experiment's table that was measured on each data set: { dataset, metric
--- }; in the order of the table. Empty where no table was made.
+-- }; in the order of the table. Empty where no table was made. Data sets may be others at another scale, whose table
+-- serves where there is no own.
 local function headlines(folder, experiment, found)
-  local path, list, seen = ("%s/%s/table.csv"):format(folder, experiment), {}, {}
+  local base, list, seen = ("%s/%s/table"):format(folder, experiment), {}, {}
+  local path = views.find(base, "csv", views.owner(found.scale, found.device)) or base .. ".csv"
   local made = core.exists(path) and tables.read(path)
   for _, column in ipairs(made and made.columns or {}) do
     local measured = false

@@ -30,6 +30,13 @@ function views.owner_of(path)
   return (scale or "") ~= "" and views.owner(scale, device) or nil
 end
 
+--- Where the view <base>.<extension> of `owner` lies, under either name; nil where there is none.
+function views.find(base, extension, owner)
+  local plain, own = base .. "." .. extension, ("%s.%s.%s"):format(base, owner, extension)
+  if views.owner_of(plain) == owner then return plain end
+  return core.exists(own) and own or nil
+end
+
 --- Before a view of `owner` is written to <base>.<extension> for each extension: another's takes
 --- its own name. The file of the first extension says whose they are.
 function views.make_room(base, extensions, owner)

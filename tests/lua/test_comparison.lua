@@ -386,5 +386,15 @@ t.test("the largest scale comes first, smoke of another run last", function()
   t.equal(cells_of(all[2], "accuracy").A.value, 0.125)
 end)
 
+t.test("data sets are those of a scale's own table, whichever was made last", function()
+  local smoke = bench_of("compare-language", { "bits_per_byte" }, { "one" })
+  runs.put(folder, smoke, { label = "A", seed = 1, scale = "smoke", bits_per_byte = 5 })
+  table_files.write(tables.build(smoke, smoke.tables[1], results.of(smoke, { results = folder, scale = "smoke",
+    device = "cpu" })), folder .. "/compare-language")
+  local all = comparison.read(folder)
+  t.equal(table.concat(all[1].columns[1].datasets, " "), "one two")
+  t.equal(table.concat(all[2].columns[1].datasets, " "), "one")
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()
