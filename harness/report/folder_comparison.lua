@@ -11,6 +11,7 @@ local query = require "longhaul.report.query"
 local quote = require "longhaul.run.quote"
 local results = require "longhaul.report.results"
 local statistics = require "longhaul.report.statistics"
+local summary = require "longhaul.report.summary"
 
 local folder_comparison = {}
 
@@ -275,9 +276,8 @@ local most_named = 8
 local function counted(what, sides)
   if #sides == 0 then return "" end
   local names = {}
-  for i = 1, math.min(#sides, most_named) do names[i] = row_name(sides[i]) end
-  if #sides > most_named then names[#names + 1] = "..." end
-  return ("; %d %s (%s)"):format(#sides, what, table.concat(names, ", "))
+  for i, side in ipairs(sides) do names[i] = row_name(side) end
+  return ("; %d %s (%s)"):format(#sides, what, summary.first(names, most_named))
 end
 
 local function heading(group)
@@ -302,7 +302,7 @@ local function distinct(stores, name)
       if (run[name] or "") ~= "" then texts:add(quote.line(run[name])) end
     end
   end
-  return table.concat(texts.list, ", ", 1, math.min(#texts.list, most_named))
+  return summary.first(texts.list, most_named)
 end
 
 local function title_of(name, path, stores)

@@ -72,6 +72,14 @@ t.test("it says which code and which machine the folders are of", function()
   t.contains(text, "; new")
 end)
 
+t.test("of many codes it says how many it leaves out", function()
+  local many = folder .. "/many"
+  for seed = 1, 10 do
+    runs.put(many, before, { label = "same", seed = seed, bits_per_token = 2, code_version = "c" .. seed })
+  end
+  t.contains(folder_comparison.text(many, b), "code c1, c2, c3, c4, c5, c6, c7, c8 and 2 more;")
+end)
+
 t.test("the metrics are those that are asked for", function()
   local asked = folder_comparison.text(a, b, { "step_time_ms" })
   t.contains(asked, "step_time_ms: A")
