@@ -129,7 +129,7 @@ local function name_on(names, paper, label, column)
   return column.dataset and known.on[column.dataset] or known.all
 end
 
--- Rows that only the paper has stand in a table of all rows.
+-- Rows that only the paper has stand in a table of all rows, those that are called as one of ours by their slug.
 local function labels_of(experiment, paper, columns, results)
   local labels, seen, covered = {}, {}, {}
   for _, row in ipairs(results:shown(experiment.rows)) do
@@ -145,7 +145,8 @@ local function labels_of(experiment, paper, columns, results)
     for _, column in ipairs(columns) do
       prints = prints or paper.value(label, column.metric, column.paper) ~= nil
     end
-    if prints and not covered[paper.slug[label]] then labels[#labels + 1] = label end
+    local slug = paper.slug[label]
+    if prints and not covered[slug] then labels[#labels + 1] = seen[label] and slug or label end
   end
   return labels
 end

@@ -125,6 +125,23 @@ t.test("a label may stand for another published row on each data set", function(
   t.equal(printed["XL:1024 relative_step_time "].published, 1.20)
 end)
 
+t.test("a row of the paper that is called as one of ours stands beside it under its slug", function()
+  local bench = lh.experiment "called-alike"
+  bench:row { "XL:512", dataset = "arxiv", published_row = "XL:2048", train = lh.train { steps = 5 },
+    model = lh.models.slide { layers = 1, width = 16, heads = 2 },
+    task = lh.tasks.language_model { lh.data.text "generate:books", segment = 64, batch = 2 } }
+  bench:table { columns = { "bits_per_token" }, published = "brt_table1" }
+  local made = tables.build(bench, bench.tables[1], results.of(bench, { results = folder, scale = "small",
+    device = "cpu" }))
+  local by_label, paper = {}, published.table "brt_table1"
+  for _, row in ipairs(made.rows) do
+    t.equal(by_label[row.label], nil, "two rows " .. row.label)
+    by_label[row.label] = row.cells[1].published
+  end
+  t.equal(by_label["XL:512"], paper.value("XL:2048", "bits_per_token", "arxiv"))
+  t.equal(by_label["xl:512"], paper.value("XL:512", "bits_per_token", "arxiv"))
+end)
+
 local text = [[
 local lh = require "longhaul"
 local bench = lh.experiment "beside"
