@@ -131,7 +131,7 @@ function report.print_paths(heading, paths)
   for _, path in ipairs(paths) do print("  " .. path) end
 end
 
---- Makes all views of an experiment and prints its tables and the paths of the files.
+--- Makes all views of an experiment and prints its tables and the paths of the files; gives how many charts failed.
 function report.all(experiment, settings)
   local measured = results.of(experiment, settings)
   local runs_file = store.under(settings, experiment.runs).file
@@ -139,12 +139,13 @@ function report.all(experiment, settings)
   for _, path in ipairs(report.tables(experiment, settings, measured)) do paths[#paths + 1] = path end
   for _, path in ipairs(report.fits(experiment, settings, measured)) do paths[#paths + 1] = path end
   for _, path in ipairs(report.moments(experiment, settings, measured)) do paths[#paths + 1] = path end
-  local charts, excuses = report.charts(experiment, settings, measured)
+  local charts, excuses, failed = report.charts(experiment, settings, measured)
   for _, path in ipairs(report.claims(experiment, settings)) do paths[#paths + 1] = path end
   report.print_paths("Files", paths)
   report.print_paths("Charts", charts)
   for _, excuse in ipairs(excuses) do print(excuse) end
   report.print_paths("Samples", report.samples(experiment, settings)) -- last: where they fail, the rest is there
+  return failed
 end
 
 --- One HTML page over everything under `folder`, at `path` (default: report.html in it), with the `charts` that were

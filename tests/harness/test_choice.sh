@@ -68,6 +68,9 @@ if gnuplot --version >/dev/null 2>&1; then
     succeeds "and says so" "rows of 'slide 8' alone" cat "$scratch/results/sweep/bars-books-only.gp"
     quietly 1 "without the others" grep "slide 16" "$scratch/results/sweep/bars-books-only.gp"
     quietly 0 "the chart of all stays" cmp "$scratch/bars-books.gp" "$scratch/results/sweep/bars-books.gp"
+    mkdir -p "$scratch/taken/sweep/bars-books.svg"
+    fails 1 "a chart that cannot be drawn is a failure of run" "chart 'bars-books' was not drawn" \
+        on run --results "$scratch/taken" --no-timing --only "slide 8/books"
 fi
 succeeds "a worker is told" "[1/2] slide 8 latex" run --only latex --set train.rate=0.4 --jobs 2
 succeeds "and has run what was asked for" "2" sh -c "grep -c 'rate=0.4 ' '$scratch/results/sweep/runs.csv'"

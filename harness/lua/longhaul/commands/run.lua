@@ -53,9 +53,9 @@ local function run(values, path)
     say_at_end(("interrupted; %s goes on from the last checkpoint"):format(same))
     return command.interrupted
   end
-  if not settings.number then report.all(experiment, settings) end
+  local undrawn = settings.number and 0 or report.all(experiment, settings)
   if failed > 0 then say_at_end(("%d run%s failed"):format(failed, failed == 1 and "" or "s")) end
-  return failed > 0 and command.failed or command.ok
+  return failed + undrawn > 0 and command.failed or command.ok
 end
 
 -- A command on one script, or on each of a folder: those behind one with runs that failed go on, as rows do, but for
