@@ -3,6 +3,7 @@
 local core = require "longhaul.core"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
+local store = require "longhaul.run.store"
 
 local page = {}
 
@@ -182,9 +183,10 @@ end
 -- More decimals than a table shows.
 local long_fraction = "^-?%d+%.%d%d%d%d%d+$"
 
--- A number as tables round it, and what it is sorted by: 2.7680451 is 2.768, 97089668042.1 97.1G.
-local function rounded(text)
-  if not text:find(long_fraction) then return text end
+-- A number as tables round it, and what it is sorted by: 2.7680451 is 2.768, 97089668042.1 97.1G. What the program
+-- calls things by, as the row 0.00031623 of a grid, is none.
+local function rounded(text, name)
+  if not text:find(long_fraction) or store.is_text_column(name) then return text end
   local value = tonumber(text)
   return math.abs(value) >= 1e4 and quantity.amount(value) or ("%.4g"):format(value), text
 end
@@ -200,7 +202,7 @@ end
 local function text_cells(columns, record)
   local cells = {}
   for i, name in ipairs(columns) do
-    local text, value = rounded(tostring(record[name] or ""))
+    local text, value = rounded(tostring(record[name] or ""), name)
     cells[i] = { text, class = i > 1 and class_of(name, text) or nil, value = value }
   end
   return cells

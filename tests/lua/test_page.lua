@@ -162,6 +162,11 @@ t.test("tables and drawings are called by what they show, not by their files", f
   t.equal(titles.heading "own", "own")
 end)
 
+t.test("the label of a row is no number to be rounded", function()
+  t.contains(parts.text_table("c", { "row", "loss" }, { { row = "0.00031623", loss = "0.00031623" } }),
+    '<th scope="row">0.00031623</th><td data-value="0.00031623">0.0003162</td>')
+end)
+
 t.test("numbers that no table rounded are rounded and sorted as they are; days stay on one line", function()
   local text = parts.text_table("c", { "row", "loss", "rate", "seeds", "day", "code" }, {
     { row = "a", loss = "2.7680451434301365", rate = "97089668042.136383", seeds = 3, day = "2026-11-22 to 2026-11-25",
