@@ -9,14 +9,14 @@ local quantity = require "longhaul.run.quantity"
 local metrics = {}
 
 local function amount(value) return quantity.amount(value) end
-local function kibibytes(value) return ("%.1f"):format(value / 2 ^ 10) end
-local function mebibytes(value) return ("%.1f"):format(value / 2 ^ 20) end
+local kibibyte, mebibyte = 2 ^ 10, 2 ^ 20
 
 local both, watched, test_alone = { "test", "valid" }, { "test", "watched", "valid" }, { "test" }
 
 -- A line: name, title, and
 --   says    what it is, for the documentation
 --   unit    of the value in the CSV files; a title names the unit in which readers see it
+--   scale   what the unit that readers see is in that of the CSV files, where they differ
 --   digits  behind the point, or `format`, a function from value to text
 --   better  "min", "max", or nil where neither end is
 --   most    the highest value there is: where an error bar ends
@@ -47,11 +47,11 @@ local lines = {
   { "kaplan_flops_per_token", "FLOP/token (Kaplan)", unit = "FLOP", format = amount, better = "min",
     kind = "structure",
     from = "script", pooled = "same", says = "as Kaplan et al. 2020 count" },
-  { "state_bytes", "carried state, KiB", unit = "byte", format = kibibytes, better = "min",
+  { "state_bytes", "carried state, KiB", unit = "byte", scale = kibibyte, digits = 1, better = "min",
     kind = "structure",
     from = "model", shared = true, pooled = "same",
     says = "carried from segment to segment by each batch row" },
-  { "held_bytes", "memory of the past, KiB", unit = "byte", format = kibibytes, better = "min",
+  { "held_bytes", "memory of the past, KiB", unit = "byte", scale = kibibyte, digits = 1, better = "min",
     kind = "structure", from = "script", pooled = "same",
     says = "the carried state and, of tokens that are looked at again, keys and values" },
   { "bits_per_token", "bits/token", unit = "bit", digits = 3, better = "min", of = "tokens", splits = both,
@@ -115,12 +115,12 @@ local lines = {
     says = "model FLOPs "
     .. "utilisation: three forward passes' FLOPs a step over its median time, as a share of the "
       .. "machine's matrix rate; empty where that comes out above 1" },
-  { "peak_memory_bytes", "peak memory, MiB", unit = "byte", format = mebibytes, better = "min",
+  { "peak_memory_bytes", "peak memory, MiB", unit = "byte", scale = mebibyte, digits = 1, better = "min",
     kind = "cost",
     from = "timing", shared = true, pooled = "max",
     says = "of a training step: the most that tensors hold at once, without the kernels' workspace, "
       .. "where scans keep the states of their chunks" },
-  { "inference_memory_bytes", "inference memory, MiB", unit = "byte", format = mebibytes,
+  { "inference_memory_bytes", "inference memory, MiB", unit = "byte", scale = mebibyte, digits = 1,
     better = "min", kind = "cost",
     from = "timing", shared = true, pooled = "max",
       says = "the most in use at once while batches of the training shape "
@@ -310,12 +310,15 @@ function metrics.fill_from(record, from, values)
   end
 end
 
+-- A value in the unit that readers see.
+local function scaled(name, value) return value / (line_of(name).scale or 1) end
+
 --- A spread as a reader wants it beside its value, with the same decimals; "" for nil.
 function metrics.spread(name, value)
   if value == nil or value ~= value then return "" end
   local line = line_of(name)
   if line.format then return line.format(value) end
-  return ("%." .. (line.digits or 3) .. "f"):format(value)
+  return ("%." .. (line.digits or 3) .. "f"):format(scaled(name, value))
 end
 
 --- A value as a reader wants it; "" for nil. One that its decimals would make 0 has its first digit: a step of 0.00
@@ -323,16 +326,17 @@ end
 function metrics.text(name, value)
   local text = metrics.spread(name, value)
   if tonumber(text) ~= 0 or value == 0 then return text end
-  return ("%.1g"):format(value)
+  return ("%.1g"):format(scaled(name, value))
 end
 
 --- A difference with its sign.
 function metrics.difference(name, value)
   if value == nil or value ~= value then return "" end
-  if line_of(name).format then
+  local line = line_of(name)
+  if line.format or line.scale then
     return (value < 0 and "-" or "+") .. metrics.text(name, math.abs(value))
   end
-  return ("%+." .. (line_of(name).digits or 3) .. "f"):format(value)
+  return ("%+." .. (line.digits or 3) .. "f"):format(value)
 end
 
 -- ---- evaluations ----

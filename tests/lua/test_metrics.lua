@@ -193,10 +193,10 @@ t.test("a line says what its readers need", function()
     t.check(metrics.text(name, 1234.5) ~= "", name .. ": text")
     t.equal(metrics.text(name, 0 / 0), "")
   end
-  t.equal(metrics.text("peak_memory_bytes", 3 * 2 ^ 20), "3.0")
-  -- what is not 0 does not read as if it were; a spread has the decimals of its value
-  t.equal(metrics.text("relative_step_time", 0.0035), "0.004")
-  t.equal(metrics.text("mse", 1.7e-5), "2e-05")
+  t.equal(metrics.text("peak_memory_bytes", 3 * 2 ^ 20) .. metrics.difference("state_bytes", -16), "3.0-0.02")
+  -- what is not 0 does not read as if it were, in the unit of its column; a spread has the decimals of its value
+  t.equal(metrics.text("relative_step_time", 0.0035) .. " " .. metrics.text("mse", 1.7e-5), "0.004 2e-05")
+  t.equal(metrics.text("state_bytes", 16), "0.02")
   t.equal(metrics.spread("mse", 1.7e-5), "0.000")
   t.equal(metrics.title "valid_bits_per_token", "valid. bits/token")
   t.equal(metrics.better "tokens_per_second", "max")
