@@ -413,13 +413,29 @@ function Store:best_weights(id) return ("%s/weights/%s.best.safetensors"):format
 
 function Store:curve(id) return ("%s/curves/%s.csv"):format(self.path, id) end
 
+-- What a run leaves beside its row: the columns without which a file is another one, and those of them that
+-- hold a number in each line.
+local curves = { needed = { "step" }, full = { "step" } }
+local probes = { needed = { "name", "value" }, full = {} }
+
+-- All other columns hold numbers or nothing, a model's own among them.
+local is_text = lists.set({ "run_id", "name" }).has
+
+local function check_numbers(path, lines, columns, kind)
+  local numbers = {}
+  for _, name in ipairs(columns) do numbers[#numbers + 1] = not is_text[name] and name or nil end
+  csv.check_numbers(path, lines, kind.full, numbers)
+end
+
 -- The lines of a run in <name>.csv, where a packed folder has those of all runs; {} where it has
--- none. The columns `needed` hold numbers where `numbers` are given, which hold numbers or nothing.
-local function packed(self, name, id, needed, numbers)
+-- none.
+local function packed(self, name, id, kind)
   local path = ("%s/%s.csv"):format(self.path, name)
   local by_run = known(self, path, function(there)
-    local lines, made = there and csv.read(path, joined({ "run_id" }, needed)) or {}, {}
-    if numbers then csv.check_numbers(path, lines, needed, numbers) end
+    if not there then return {} end
+    local lines, columns = csv.read(path, joined({ "run_id" }, kind.needed))
+    local made = {}
+    check_numbers(path, lines, columns, kind)
     for _, line in ipairs(lines) do
       made[line.run_id] = made[line.run_id] or {}
       table.insert(made[line.run_id], line)
@@ -431,9 +447,9 @@ end
 
 local function curve_lines(self, id)
   local path = self:curve(id)
-  if not core.exists(path) then return packed(self, "curves", id, { "step" }, store.curve_columns) end
-  local lines = csv.read_lines(path, { "step" })
-  csv.check_numbers(path, lines, { "step" }, store.curve_columns)
+  if not core.exists(path) then return packed(self, "curves", id, curves) end
+  local lines, columns = csv.read_lines(path, curves.needed)
+  check_numbers(path, lines, columns, curves)
   return lines
 end
 
@@ -442,7 +458,7 @@ end
 function Store:read_curve(id, step)
   local kept = {}
   for _, point in ipairs(curve_lines(self, id)) do
-    if tonumber(point.step) <= step then kept[#kept + 1] = point end
+    if csv.number(point.step) <= step then kept[#kept + 1] = point end
   end
   return kept
 end
@@ -475,13 +491,18 @@ function Store:write_probes(id, probes)
   csv.write(self:probes(id), { "name", "value" }, probes)
 end
 
+local function probe_lines(self, id)
+  local path = self:probes(id)
+  if not core.exists(path) then return packed(self, "probes", id, probes) end
+  local lines, columns = csv.read(path, probes.needed)
+  check_numbers(path, lines, columns, probes)
+  return lines
+end
+
 --- As a table from name to number; empty where nothing was written.
 function Store:read_probes(id)
-  local path, needed, values = self:probes(id), { "name", "value" }, {}
-  local lines = core.exists(path) and csv.read(path, needed) or packed(self, "probes", id, needed)
-  for _, probe in ipairs(lines) do
-    values[probe.name] = tonumber(probe.value)
-  end
+  local values = {}
+  for _, probe in ipairs(probe_lines(self, id)) do values[probe.name] = csv.number(probe.value) end
   return values
 end
 

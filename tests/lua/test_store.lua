@@ -414,6 +414,27 @@ t.test("a file that lacks what readers need is refused by its name", function()
   t.fails(function() results:read_probes "d" end, "d.csv: there is no column 'name'")
 end)
 
+t.test("a number beside a row is one, or the file is refused: a model's own, too", function()
+  local results = store.open(folder, "beside")
+  core.make_folder(folder .. "/beside/probes")
+  write("beside/curves/a.csv", "step,layer_0_rsa_gate,test_accuracy\n1,,inf\n2,0.5,x\n")
+  t.fails(function() results:read_curve("a", 10) end, "a.csv: record 2: column 'test_accuracy': 'x' is no number")
+  write("beside/curves.csv", "run_id,step,layer_0_rsa_gate\nb,1,0.5\nb,inf,0.5\nc,1,half\n")
+  t.fails(function() results:read_curve("b", 10) end, "curves.csv: record 3: column 'layer_0_rsa_gate': 'half'")
+  write("beside/curves.csv", "run_id,step\nb,1\nb,inf\n")
+  t.equal(#results:read_curve("b", 10), 1)
+  write("beside/probes/a.csv", "name,value\ncontext_kept_1,3.5\ncontext_kept_2,\ngate,-inf\n")
+  local values = results:read_probes "a"
+  t.equal(values.context_kept_1, 3.5)
+  t.equal(values.context_kept_2, nil)
+  t.equal(values.gate, -math.huge)
+  for _, name in ipairs { "probes/a", "probes" } do
+    os.remove(folder .. "/beside/probes/a.csv")
+    write("beside/" .. name .. ".csv", "run_id,name,value\na,context_kept_1,3.5\na,context_kept_2,3.x\n")
+    t.fails(function() results:read_probes "a" end, "record 2: column 'value': '3.x' is no number")
+  end
+end)
+
 t.test("a column may have any name", function()
   local path = folder .. "/columns.csv"
   csv.write(path, { "=a", "-b", "'c" }, { { ["=a"] = 1, ["-b"] = 2, ["'c"] = 3 } })
