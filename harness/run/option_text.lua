@@ -98,10 +98,11 @@ function option_text.range(option)
   return ("%s, " .. bound .. " to " .. bound):format(option.type, option.minimum, option.maximum)
 end
 
--- A value as it is read back: texts in quotes.
+-- A value as it is read back: texts in quotes. (Lua's %q has numbers for control characters, which no reader of
+-- options knows.)
 local function spelled(value)
   if math.type(value) == "float" then return ("%.17g"):format(value) end
-  return type(value) == "string" and ("%q"):format(value) or tostring(value)
+  return type(value) == "string" and '"' .. value:gsub('["\\\n]', "\\%0") .. '"' or tostring(value)
 end
 
 --- { word = 31, kind = "odd" } as text, by name; nil and the name of a value that is none.

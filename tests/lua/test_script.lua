@@ -1,5 +1,6 @@
 -- What scripts may say, and how mistakes are reported: at their line, with the nearest name.
 local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
 local scripted = dofile "tests/lua/scripted.lua"
 local lh = require "longhaul"
 local parts = require "longhaul.report.chart_parts"
@@ -145,6 +146,16 @@ t.test("what a file of examples is told may be a table", function()
     'kind="a b" odd=true rate=0.10000000000000001 word=3')
   t.equal(task:with { batch = 2 }:option "parameters", task:option "parameters")
   t.equal(task:with { parameters = { word = 4 } }:option "parameters", "word=4")
+  -- a text comes to the file as it is
+  local file = os.tmpname()
+  core.write_file(file, [[return { parameters = { kind = "" }, example = function() return { 0 }, { 0 }, { true } end,
+    sizes = function(p) return { length = #p.kind, vocabulary = 2 + p.kind:byte(2) } end }]])
+  for code = 1, 127 do
+    local told = lh.tasks.scripted_tokens { file, parameters = { kind = "a" .. string.char(code) .. "b" } }
+    local info = core.task_info(told.options)
+    t.equal(info.vocabulary .. " " .. info.length, code + 2 .. " 3")
+  end
+  os.remove(file)
 end)
 
 t.test("a file of examples lies beside the script", function()
