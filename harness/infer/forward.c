@@ -13,6 +13,7 @@
 typedef struct forward {
     const lh_forward_spec *spec;
     int64_t segment;
+    int64_t length;   /* of the pass under way, filled up */
     lh_window window; /* of a model with a cache */
     lh_device *device;
     lh_pool *pool;
@@ -67,12 +68,14 @@ static lh_status check_source(const lh_forward_spec *spec) {
     return spec->source != NULL ? check_rows(spec, spec->source, spec->setup.source_length) : LH_OK;
 }
 
-/* Appends an attention's heads; of `shown` [rows][length][encoded][width] the first row. */
+/* Appends an attention's heads; of `shown` [rows][length][encoded][width] the first row, without
+ * what fills the segment up. */
 static lh_status keep_heads(void *context, const lh_tensor *shown) {
     forward *f = context;
     lh_forward_result *result = &f->result;
-    const int64_t length = shown->shape[1], encoded = shown->shape[2], width = shown->shape[3];
-    if (length != f->spec->length || (result->attentions > 0 && encoded != result->encoded))
+    const int64_t length = f->spec->length, encoded = shown->shape[2], width = shown->shape[3];
+    const bool is_like = result->attentions == 0 || encoded == result->encoded;
+    if (shown->shape[1] != f->length || !is_like)
         return lh_fail(LH_EOPTION,
                        "forward: %s has attentions of unlike lengths or heads, which "
                        "one array cannot hold",
@@ -202,6 +205,7 @@ static lh_status run_segment(forward *f, int64_t first, int64_t length) {
     lh_host_batch host;
     LH_TRY(upload_segment(f, first, length, &host));
     f->batch.position = position_of(f, first);
+    f->length = length;
     lh_tape_begin(f->tape, false, f->spec->seed, 0);
     const lh_scope scope = lh_scope_open(f->tape);
     LH_TRY(lh_model_forward(f->model, f->tape, f->state, &f->batch, false, &output));

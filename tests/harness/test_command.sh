@@ -190,6 +190,10 @@ local heads = require "longhaul.core".read_npy "$scratch/heads.npy"
 print(table.concat(heads.shape, " "), heads[33] == 0 and heads[35] == 0 and heads[36] ~= 0, heads[1] == 0 and heads[2] ~= 0)
 LUA
 )
+cp "$scratch/heads.npy" "$scratch/heads-alone.npy"
+quietly 0 "forward with a segment that is not full" "${encoded[@]}" --segment 64
+succeeds "shows the heads of what there is of it" "2 2 32	equal" \
+    "$longhaul" lua "$scratch/compare.lua" "$scratch/heads.npy" "$scratch/heads-alone.npy"
 fails 1 "heads of several segments" "heads are shown of one segment" "${encoded[@]}" --segment 16
 fails 1 "heads without encodings" "no recurrence encodings to show" "${forward[@]}" --segment 32 --out "$scratch/logits.npy" \
     --heads "$scratch/heads.npy"
