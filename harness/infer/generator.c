@@ -324,8 +324,21 @@ int32_t lh_sample(const real *logits, int64_t count, const lh_sampling *sampling
     return order[count - 1 - chosen];
 }
 
+/* Where a logit is no number or +infinity, none could be told from the likeliest. */
+static lh_status check_logits(const lh_generator *g) {
+    for (int64_t i = 0; i < g->setup.vocabulary; ++i) {
+        if (!((double)g->logits[i] < HUGE_VAL))
+            return lh_fail(LH_EINTERNAL,
+                           "generate: behind %lld tokens the logit of token %lld is %g: with these "
+                           "weights the model's numbers overflow",
+                           (long long)g->read, (long long)i, (double)g->logits[i]);
+    }
+    return LH_OK;
+}
+
 lh_status lh_generator_next(lh_generator *g, const lh_sampling *sampling, int32_t *token) {
     if (g->read == 0) return lh_fail(LH_ESTATE, "generate: a prompt comes first");
+    LH_TRY(check_logits(g));
     const lh_random_key key = {.seed = g->seed, .stream = LH_STREAM_SAMPLE};
     const double uniform = (double)lh_random_word(key, (uint64_t)g->drawn++) / 4294967296.0;
     *token = lh_sample(g->logits, g->setup.vocabulary, sampling, uniform, g->order, g->weight);

@@ -37,7 +37,8 @@ void lh_generator_destroy(lh_generator *generator);
 /* The model reads these tokens. Fails: LH_EOPTION for one outside the vocabulary. */
 lh_status lh_generator_feed(lh_generator *generator, const int32_t *tokens, int64_t count);
 
-/* Draws the token after all that was read, and reads it. Fails: LH_ESTATE when nothing was read. */
+/* Draws the token after all that was read, and reads it. Fails: LH_ESTATE when nothing was read;
+ * LH_EINTERNAL when a logit is no number or +infinity. */
 lh_status lh_generator_next(lh_generator *generator, const lh_sampling *sampling, int32_t *token);
 
 /* Tokens of the segment that is read anew for each token; 0: none is. */

@@ -291,6 +291,33 @@ TEST(a_segment_is_found_that_the_model_takes) {
     }
 }
 
+/* An LSTM whose outputs overflow. */
+static lh_status overflow(const void *instance, lh_pass *pass, lh_output *out) {
+    LH_TRY(lh_model_class_find("lstm")->forward(instance, pass, out));
+    out->hidden = lh_scale(lh_pass_tape(pass), out->hidden, HUGE_VAL);
+    return LH_OK;
+}
+
+TEST(what_is_no_number_draws_no_token) {
+    lh_model_class class = *lh_model_class_find("lstm");
+    lh_options *options = NULL;
+    lh_generator *generator = NULL;
+    int32_t token = 0;
+    class.forward = overflow;
+    REQUIRE_OK(lh_options_create(class.name, class.options, &options));
+    const lh_generator_spec spec = {.model = &class,
+                                    .options = options,
+                                    .setup = {.vocabulary = BENCH_VOCABULARY},
+                                    .device = "cpu"};
+    REQUIRE_OK(lh_generator_create(&spec, &generator));
+    CHECK_OK(lh_generator_feed(generator, (const int32_t[]){1, 2, 3}, 3));
+    for (int temperature = 0; temperature < 2; ++temperature)
+        CHECK_FAILS(lh_generator_next(generator, &(lh_sampling){temperature, 0, 1}, &token),
+                    LH_EINTERNAL, "behind 3 tokens the logit of token");
+    lh_generator_destroy(generator);
+    lh_options_destroy(options);
+}
+
 TEST(what_knows_later_tokens_cannot_generate) {
     lh_model_class looks = *lh_model_class_find("transformer");
     lh_options *options = NULL;
