@@ -11,7 +11,7 @@ function tokenizer.fitting(name, vocabulary, owner, options)
   local own = opened:vocabulary()
   if not vocabulary or own == vocabulary then return opened end
   opened:close()
-  error(("%s has a vocabulary of %d, %s one of %d"):format(name, own, owner, vocabulary), 0)
+  error(("%s has a vocabulary of %d, %s one of %.0f"):format(name, own, owner, vocabulary), 0)
 end
 
 --- Refuses what a row's samples ask for and its task does not have.

@@ -2,19 +2,24 @@
 -- config.json that others put beside theirs.
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
+local factors = require "longhaul.run.factors"
 local lists = require "longhaul.run.lists"
 local option_text = require "longhaul.run.option_text"
 local quote = require "longhaul.run.quote"
 
 local weights = {}
 
+-- The options that the file at `path` says; an error that names it where they are none of the class.
+local function options_of(path, kind, class, text)
+  local options, wrong = core.options_or_refusal(kind, class, text)
+  if not options then error(("%s: %s"):format(path, wrong), 0) end
+  return options
+end
+
 -- ---- config.json, as transformers writes it ----
 
 local function text_of(value)
-  if type(value) ~= "table" then
-    local whole = math.type(value) == "float" and value % 1 == 0
-    return whole and ("%d"):format(value) or tostring(value)
-  end
+  if type(value) ~= "table" then return factors.text(value) end
   local parts = {}
   for i, part in ipairs(value) do parts[i] = text_of(part) end
   return table.concat(parts, ",")
@@ -29,6 +34,14 @@ local function kinds_of(value)
   for kind in value "attention":gmatch "[^,]+" do turn[#turn + 1] = kind:gsub("^lsh_chunks$", "lsh") end
   for i = 1, value "layers" do kinds[i] = turn[(i - 1) % #turn + 1] end
   return kinds
+end
+
+-- Whether a range of two numbers ends nowhere above 0; transformers 5 has an object for what JSON has no number for.
+local function is_open(range)
+  if type(range) ~= "table" then return range == nil end
+  local least, most = table.unpack(range, 1, 2)
+  if type(most) == "table" then most = most.__float__ == "Infinity" and math.huge end
+  return (least or 0) == 0 and (most == nil or most == math.huge)
 end
 
 local function product(values)
@@ -60,6 +73,10 @@ local types = {
       state = "state_size", head_width = "head_dim", groups = "n_groups", kernel = "conv_kernel",
       epsilon = "layer_norm_epsilon", tied = "tie_word_embeddings" },
     must = { hidden_act = "silu", use_bias = false, use_conv_bias = true },
+    read = function(config, refuse)
+      if not is_open(config.time_step_limit) then refuse("time_step_limit", "none") end
+      return {}
+    end,
     more = function(value)
       return { architectures = { "Mamba2ForCausalLM" },
         num_heads = value "expand" * value "width" // value "head_width" }
@@ -109,11 +126,12 @@ local types = {
       if config.d_embed and config.d_embed ~= config.d_model then
         refuse("d_embed", "d_model, " .. text_of(config.d_model))
       end
-      for i, tied in ipairs(config.tie_projs or {}) do
+      local ties = config.tie_projs or {}
+      for i, tied in ipairs(type(ties) == "table" and ties or { ties }) do
         if tied ~= (i > 1) then refuse("tie_projs", "false for the first cluster, true for the others") end
       end
-      return { share_biases = config.untie_r == false,
-        longest_distance = math.max(config.clamp_len or 0, 0) }
+      local clamp = tonumber(config.clamp_len or 0) or refuse("clamp_len", "a number")
+      return { share_biases = config.untie_r == false, longest_distance = math.max(clamp, 0) }
     end,
     more = function(value)
       return { architectures = { "TransfoXLLMHeadModel" }, d_embed = value "width",
@@ -151,14 +169,20 @@ local function tokens_of(folder)
   return nil
 end
 
+-- A text as Python's json writes it in JSON: it has words for numbers that JSON has not, as Mamba-2's time_step_limit
+-- has one before transformers 5.
+local function as_json(text)
+  return (text:gsub("([:%[,]%s*%-?)Infinity", "%11e999"):gsub("([:%[,]%s*)NaN", "%1null"))
+end
+
 -- A config.json, and what is known of its model_type.
 local function read_config(path)
-  local config, wrong = core.parse_json_or_refusal(core.read_file(path))
+  local config, wrong = core.parse_json_or_refusal(as_json(core.read_file(path)))
   if wrong then error(("%s: %s"):format(path, wrong), 0) end
-  local model_type = type(config) == "table" and config.model_type
+  local model_type = type(config) == "table" and config.model_type or nil
   local type_of = types[model_type or ""]
   if type_of then return config, type_of end
-  error(("%s: model_type '%s' is none that is read: %s"):format(path, tostring(model_type),
+  error(("%s: model_type '%s' is none that is read: %s"):format(path, text_of(model_type),
     table.concat(lists.keys(types), ", ")), 0)
 end
 
@@ -168,8 +192,8 @@ local function check_built_in(path, config, type_of, refuse)
     if config[field] ~= nil and config[field] ~= value then refuse(field, tostring(value)) end
   end
   if config.num_decoder_layers and config.num_decoder_layers ~= config.num_layers then
-    error(("%s: num_decoder_layers is %d, num_layers %d; %s has as many of both"):format(path,
-      config.num_decoder_layers, config.num_layers, type_of.model), 0)
+    error(("%s: num_decoder_layers is %s, num_layers %s; %s has as many of both"):format(path,
+      text_of(config.num_decoder_layers), text_of(config.num_layers), type_of.model), 0)
   end
 end
 
@@ -190,7 +214,9 @@ function weights.of_config(path)
     options[#options + 1] = ("%s=%s"):format(option, text_of(value))
   end
   table.sort(options)
-  return { model = type_of.model, model_options = table.concat(options, " "),
+  local text = table.concat(options, " ")
+  options_of(path, "model", type_of.model, text)
+  return { model = type_of.model, model_options = text,
     vocabulary = config.vocab_size and text_of(config.vocab_size),
     tokens = tokens_of(path:match "^(.*)/[^/]*$") }
 end
@@ -274,7 +300,7 @@ function weights.about(path)
   local about, config = core.weights_texts(path), weights.config_path(path)
   if not about.model and core.exists(config) then return weights.of_config(config) end
   if about.task then
-    local options = core.options("task", about.task, about.task_options)
+    local options = options_of(path, "task", about.task, about.task_options)
     about.tokens, about.segment = options:value "tokens", options:value "segment"
   end
   return about
@@ -325,11 +351,11 @@ end
 
 -- What the command line says of the model against its file, which shapes need not tell. What is wrong in
 -- its options is said where they are read.
-local function contradictions(about, model, options)
+local function contradictions(path, about, model, options)
   if not about.model then return {} end
   if model ~= about.model then return { { about.model, model } } end
   local list, there = {}, about.model_options or ""
-  local of_file = option_text.values(core.options("model", model, there):text())
+  local of_file = option_text.values(options_of(path, "model", model, there):text())
   local read = core.options_or_refusal("model", model, options)
   if not read then return list end
   local here = option_text.values(read:text())
@@ -344,7 +370,7 @@ end
 
 -- What is told on standard error: it goes on all the same, for the command line counts first.
 local function tell(path, about, model, options)
-  for _, pair in ipairs(contradictions(about, model, options)) do
+  for _, pair in ipairs(contradictions(path, about, model, options)) do
     io.stderr:write(("note: %s is of %s; the command line says %s, which counts\n"):format(path,
       pair[1], pair[2]))
   end

@@ -69,6 +69,7 @@ end)
 t.test("tokens of another vocabulary are refused, by both numbers", function()
   t.fails(function() tokenizer.fitting("bytes", 200, "w.safetensors") end,
     "bytes has a vocabulary of 260, w.safetensors one of 200")
+  t.fails(function() tokenizer.fitting("bytes", 1e30, "w.safetensors") end, "w.safetensors one of 1000000000")
   local opened <close> = tokenizer.fitting("bytes", nil, "w.safetensors")
   t.equal(opened:vocabulary(), 260)
   t.fails(function() opened:decode { 65, 260 } end, "bytes: token 260 is outside the vocabulary of 260")

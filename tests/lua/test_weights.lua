@@ -95,6 +95,35 @@ t.test("what differs from the class is named", function()
   t.fails(function() of "{bad" end, "config.json: no JSON at byte")
 end)
 
+t.test("what is no size is named by its field, or by the option that it is", function()
+  for text, said in pairs {
+    ['"gpt2", "n_layer": 1e300'] = "config.json: gpt2: option 'layers'",
+    ['"gpt2", "n_layer": 2.5'] = "config.json: gpt2: option 'layers'",
+    ['["gpt2"]'] = "model_type 'gpt2' is none that is read",
+    ['"t5", "num_layers": 2, "num_decoder_layers": "x"'] = "num_decoder_layers is x, num_layers 2",
+    ['"t5", "num_decoder_layers": 2'] = "num_decoder_layers is 2, num_layers nil",
+    ['"transfo-xl", "tie_projs": 7'] = "tie_projs is 7",
+    ['"transfo-xl", "clamp_len": "x"'] = "clamp_len is x; dai_xl has a number",
+  } do
+    t.fails(function() of('{"model_type": ' .. text .. "}") end, said)
+  end
+  t.equal(of([[{"model_type": "gpt2", "vocab_size": 1e30}]]).vocabulary, "1e+30")
+end)
+
+-- Before transformers 5 it is written as Python's json writes it, then as an object.
+t.test("Mamba-2's steps have no limit", function()
+  local function limited(limit)
+    return of(('{"model_type": "mamba2", "hidden_size": 16, "time_step_limit": %s}'):format(limit)).model_options
+  end
+  for _, limit in ipairs { "[0.0, Infinity]", '[0.0, {"__float__": "Infinity"}]', "[0.0, null]", "null", "[]" } do
+    t.equal(limited(limit), "width=16")
+  end
+  for limit, said in pairs { ["[0.0, 0.1]"] = "0,0.1", ["[0.001,Infinity]"] = "0.001,inf",
+    ["[0.0, -Infinity]"] = "0,-inf", ["0.1"] = "0.1" } do
+    t.fails(function() limited(limit) end, "config.json: time_step_limit is " .. said .. "; mamba2 has none")
+  end
+end)
+
 local function saved(model, options)
   local task = model == "t5" and { "translation", "pairs=64 batch_tokens=64" }
     or { "language_model", "name=generate:books documents=4 document_bytes=2000 segment=16 batch=2" }
@@ -106,6 +135,16 @@ local function saved(model, options)
   session:save_weights(folder .. "/model.safetensors", true)
   return folder .. "/model.safetensors"
 end
+
+t.test("options that no class here has are named with the file that says them", function()
+  local file = saved("gpt2", "layers=1 width=16 heads=2 context=32")
+  local text = core.read_file(file)
+  for old, new in pairs { ["width="] = "wodth=", ["segment="] = "sogment=" } do
+    core.write_file(file, (text:gsub(old, new)))
+    t.fails(function() weights.complete { weights = file } end, ("%s: %s: unknown option '%s'"):format(file,
+      old == "width=" and "gpt2" or "language_model", new:sub(1, -2)))
+  end
+end)
 
 t.test("config.json is written as it is read", function()
   for model, given in pairs {
