@@ -37,6 +37,21 @@ function reach.tokens(points, wanted)
   return nil
 end
 
+local told = {}
+
+-- The curve of a finished run. Where it is gone, which is said once, nobody can tell when the run reached a loss:
+-- that is not to pass for a run that never did.
+local function curve_of(run, store)
+  local points = store:read_curve(run.run_id, math.huge)
+  local is_gone, path = #points == 0 and (tonumber(run.step) or 0) > 0, store:curve(run.run_id)
+  if is_gone and not told[path] then
+    told[path] = true
+    io.stderr:write(("note: %s is gone: nobody can tell when the run reached the loss that its row now names\n"):format(
+      path))
+  end
+  return points
+end
+
 --- Training tokens that finished runs (rows of runs.csv of a store) took, by their places; from their
 --- curves where they were to reach something else when they were made, or recorded last.
 function reach.of_runs(runs, wanted, store)
@@ -46,7 +61,7 @@ function reach.of_runs(runs, wanted, store)
     if named[i] == text then
       list[i] = recorded[i]
     else
-      list[i] = reach.tokens(store:read_curve(run.run_id, math.huge), wanted)
+      list[i] = reach.tokens(curve_of(run, store), wanted)
     end
   end
   return list

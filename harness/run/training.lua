@@ -227,9 +227,11 @@ local function last_point(run, curve)
     gradient_norm = csv.number(point.gradient_norm) }
 end
 
---- A finished run whose row of the script has come to name another loss is looked through again.
+--- A finished run whose row of the script has come to name another loss is looked through again; where its curve is
+--- gone, what is known stays.
 function training.renew_reach(run, results, id)
   local points = results:read_curve(id, math.huge)
+  if run.row.reach and #points == 0 then return end
   results:update(function(rows)
     for _, row in ipairs(rows) do
       if row.run_id == id then reach.fill(row, run.row.reach, points) end

@@ -2,8 +2,11 @@
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local finished = require "longhaul.run.finished"
+local reach = require "longhaul.run.reach"
 local store = require "longhaul.run.store"
+local training = require "longhaul.run.training"
 
+local rnn = { name = "rnn" }
 local folder = os.tmpname()
 os.remove(folder)
 
@@ -55,6 +58,34 @@ t.test("a finished run whose row names another loss is looked through again", fu
   t.equal(seeds_of({}).renew[4], "run4")
   t.equal(named(seeds_of({}).renew, 5), "4")
   t.equal(named(seeds_of({ reach = { "valid_bits", 2.0 } }).renew, 5), "1 2")
+end)
+
+t.test("where the curve is gone nobody takes a loss for one that was never reached", function()
+  local function renewed(wanted)
+    training.renew_reach({ row = { reach = wanted, model = rnn, task = rnn } }, results, "reaches")
+    local row = results:find "reaches"
+    return row.reach .. ": " .. row.tokens_to_reach
+  end
+  local function tokens(wanted)
+    local said, stderr = {}, io.stderr
+    io.stderr = { write = function(_, text) said[#said + 1] = text end }
+    local good, list = pcall(reach.of_runs, { results:find "reaches" }, wanted, results)
+    io.stderr = stderr
+    t.check(good, list)
+    return list[1], table.concat(said)
+  end
+  results:put { run_id = "reaches", identity = 2, configuration = "d", seed = 1, status = "done", step = 2,
+    reach = "valid_bits 2.0", tokens_to_reach = 64 }
+  t.equal(renewed { "valid_bits", 3.0 }, "valid_bits 2.0: 64")
+  local found, said = tokens { "valid_bits", 3.0 }
+  t.equal(found, nil)
+  t.contains(said, "curves/reaches.csv is gone: nobody can tell")
+  t.equal(select(2, tokens { "valid_bits", 3.0 }), "") -- it is said once
+  t.equal(tokens { "valid_bits", 2.0 }, 64)
+  results:write_curve("reaches", { { step = 1, tokens = 32, valid_bits = 2.9 } })
+  t.equal(tokens { "valid_bits", 3.0 }, 32)
+  t.equal(renewed { "valid_bits", 3.0 }, "valid_bits 3.0: 32")
+  t.equal(renewed { "valid_bits", 1.0 }, "valid_bits 1.0: ")
 end)
 
 t.test("a run that others start from is finished with its weights", function()
