@@ -164,13 +164,16 @@ static lh_status read_functions(lh_defects *defects, const lh_defects_spec *spec
     return status;
 }
 
-/* The token that the vocabulary has for `text`, or `otherwise`. */
+/* The token that the vocabulary has for `text`, or `otherwise`: one that stands for whatever is
+ * unknown would be both answers. */
 static lh_status single_token(const lh_tokenizer *tokenizer, const char *text, int32_t otherwise,
                               int32_t *id) {
+    const size_t bytes = strlen(text);
     int32_t *tokens = NULL;
     int64_t count = 0;
-    LH_TRY(lh_tokenizer_encode(tokenizer, text, strlen(text), &tokens, &count));
-    *id = count == 1 ? tokens[0] : otherwise;
+    LH_TRY(lh_tokenizer_encode(tokenizer, text, bytes, &tokens, &count));
+    const bool spells = lh_tokenizer_unspelled(tokenizer, text, bytes, tokens, count) == 0;
+    *id = count == 1 && spells ? tokens[0] : otherwise;
     free(tokens);
     return LH_OK;
 }

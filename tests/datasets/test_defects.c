@@ -84,6 +84,21 @@ TEST(ids_that_the_vocabulary_lacks_stand_behind_it) {
     lh_defects_destroy(defects);
 }
 
+/* What stands for any unknown word would be both answers, and every one of them right. */
+TEST(an_answer_that_the_vocabulary_lacks_is_no_unknown_word) {
+    char tokens[2 * DATA_ROOT_BYTES];
+    lh_defects *defects = NULL;
+    REQUIRE(write_files());
+    write_string("words", "<eos>\n<unk>\nint\ntrue\n");
+    (void)snprintf(tokens, sizeof tokens, "words:%s/words", data_root);
+    REQUIRE_OK(open_defects(tokens, 64, 0, &defects));
+    const lh_defects_ids *ids = lh_defects_ids_of(defects);
+    CHECK_EQ_INT(ids->vocabulary, 4 + 100);
+    CHECK_EQ_INT(ids->answer[0], 4 + 3);
+    CHECK_EQ_INT(ids->answer[1], 3);
+    lh_defects_destroy(defects);
+}
+
 /* CodeT5's vocabulary: 32,000 entries and 100 sentinels. */
 TEST(ids_of_codet5_are_the_published_ones) {
     char *path = NULL;
