@@ -59,6 +59,7 @@ lh_status lh_data_find(const char *name, char **path) {
     const char *const names[] = {name, NULL};
     int count = 0;
     *path = NULL;
+    if (name[0] == '\0' || name[0] == '.') return LH_OK; /* the folder itself, or what it hides */
     LH_TRY(lh_data_folders(folder, &count));
     lh_status status = LH_OK;
     for (int i = 0; i < count && *path == NULL && status == LH_OK; ++i)

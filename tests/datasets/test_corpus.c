@@ -453,6 +453,20 @@ TEST(errors_name_what_is_wrong) {
     CHECK_FAILS(open_corpus("name=enwik8", &corpus), LH_EIO, "enwik8");
 }
 
+/* They lead to the data folder itself, above it, or to an import that is under way. */
+TEST(names_of_no_corpus_are_refused) {
+    static const char *const names[] = {"", ".", "..", ".mine.begin"};
+    REQUIRE(make_root());
+    write_text("mine/train/a.txt", "abc", 3);
+    write_text(".mine.begin/train/a.txt", "abc", 3);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        char options[64];
+        lh_corpus *corpus = NULL;
+        (void)snprintf(options, sizeof options, "name=%s", names[i]);
+        CHECK_FAILS(open_corpus(options, &corpus), LH_EIO, "no data '");
+    }
+}
+
 TEST(a_file_that_shrinks_is_noticed) {
     REQUIRE(make_root());
     write_text("mine/train/a.txt", "0123456789", 10);
