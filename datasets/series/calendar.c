@@ -36,23 +36,29 @@ static date date_of(int64_t days) {
 
 /* ---- text ---- */
 
-/* Reads up to `digits` digits and the mark that must follow them ('\0': none). */
-static bool take(const char **at, int digits, char mark, int64_t *value) {
+enum { YEAR_DIGITS = 4 }; /* no fewer: "99" says no century, on which the weekday depends */
+
+/* Reads `least` to `most` digits and the mark that must follow them ('\0': none). */
+static bool take(const char **at, int least, int most, char mark, int64_t *value) {
     int count = 0;
-    for (*value = 0; count < digits && **at >= '0' && **at <= '9'; ++count, ++*at)
+    for (*value = 0; count < most && **at >= '0' && **at <= '9'; ++count, ++*at)
         *value = 10 * *value + (**at - '0');
-    if (count == 0 || (mark != '\0' && **at != mark)) return false;
+    if (count < least || (mark != '\0' && **at != mark)) return false;
     *at += mark != '\0';
     return true;
+}
+
+static bool take_year(const char **at, char mark, int64_t *year) {
+    return take(at, YEAR_DIGITS, YEAR_DIGITS, mark, year);
 }
 
 /* "0:15", "00:15:00" or "00:15:00Z" to the end of the text. */
 static bool take_time(const char *at, int64_t *seconds) {
     int64_t hour = 0, minute = 0, second = 0;
-    if (!take(&at, 2, ':', &hour) || !take(&at, 2, '\0', &minute)) return false;
+    if (!take(&at, 1, 2, ':', &hour) || !take(&at, 1, 2, '\0', &minute)) return false;
     if (*at == ':') {
         ++at;
-        if (!take(&at, 2, '\0', &second)) return false;
+        if (!take(&at, 1, 2, '\0', &second)) return false;
     }
     at += *at == 'Z';
     *seconds = 3600 * hour + 60 * minute + second;
@@ -75,13 +81,13 @@ lh_date_style lh_date_parse(const char *text, int64_t *moment) {
     int64_t seconds = 0;
     const char *at = text;
     lh_date_style style = LH_DATE_YEAR_FIRST;
-    bool good = take(&at, 4, '-', &d.year) && take(&at, 2, '-', &d.month) &&
-                take(&at, 2, '\0', &d.day) && take_rest(at, " T", &seconds);
+    bool good = take_year(&at, '-', &d.year) && take(&at, 1, 2, '-', &d.month) &&
+                take(&at, 1, 2, '\0', &d.day) && take_rest(at, " T", &seconds);
     if (!good) {
         at = text;
         style = LH_DATE_MONTH_FIRST;
-        good = take(&at, 2, '/', &d.month) && take(&at, 2, '/', &d.day) &&
-               take(&at, 4, '\0', &d.year) && take_rest(at, " ", &seconds);
+        good = take(&at, 1, 2, '/', &d.month) && take(&at, 1, 2, '/', &d.day) &&
+               take_year(&at, '\0', &d.year) && take_rest(at, " ", &seconds);
     }
     if (!good || !exists(d)) return LH_DATE_NONE;
     *moment = days_of(d) * DAY + seconds;

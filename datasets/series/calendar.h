@@ -11,8 +11,8 @@ typedef enum lh_date_style {
     LH_DATE_MONTH_FIRST /* 7/1/2016 0:15 */
 } lh_date_style;
 
-/* Sets *moment and gives the style; LH_DATE_NONE when the whole text is no such date. The seconds,
- * the time of day and a Z behind it may be missing. */
+/* Sets *moment and gives the style; LH_DATE_NONE when the whole text is no such date. A year has
+ * four digits; the seconds, the time of day and a Z behind it may be missing. */
 lh_date_style lh_date_parse(const char *text, int64_t *moment);
 
 /* "2016-07-01 00:15:00" */

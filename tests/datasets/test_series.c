@@ -72,7 +72,10 @@ TEST(dates_in_both_styles) {
                                       "2016-07-01 24:00",
                                       "2016-07-01 00:60",
                                       "2016-07-01 00:00:00x",
-                                      "-016-07-01 00:00"};
+                                      "-016-07-01 00:00",
+                                      "12/31/98 0:00", /* a Thursday in 1998, not in 2098 or 98 */
+                                      "98-12-31 00:00",
+                                      "1/2/020"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; ++i) {
         int64_t moment = 0;
         char text[LH_DATE_TEXT];
