@@ -38,7 +38,7 @@ typedef struct known {
     const char *const *columns;
     int64_t rows, step, months[LH_SPLITS];
     bool has_months; /* Informer's code splits it by them */
-    double first;    /* of the first cell, 0: unchecked */
+    double first;    /* of the first of its columns, in the first row; 0: unchecked */
 } known;
 
 static const char *const transformer[] = {"HUFL", "HULL", "MUFL", "MULL",
@@ -234,6 +234,22 @@ static char *describe_rows(int64_t rows, long long carried) {
                      carried == 1 ? "" : "s");
 }
 
+/* Whether the first row has what a public data set begins with; a file may have its columns in any
+ * order. */
+static lh_status check_first(const lh_series *series, const char *path) {
+    const known *of = series->known;
+    const lh_series_table *table = &series->table;
+    int64_t column = 0;
+    if (of == NULL || of->first == 0) return LH_OK;
+    while (strcmp(table->name[column], of->columns[0]) != 0)
+        column += 1;
+    if (fabs(table->values[column] - of->first) < 1e-3) return LH_OK;
+    return lh_fail(LH_EFORMAT,
+                   "%s: %s is %g in the first row, where %s has %g; older copies have ETTm1 and "
+                   "ETTm2 exchanged",
+                   path, of->columns[0], table->values[column], of->name, of->first);
+}
+
 static lh_status read_file(lh_series *series, const char *name, const char *path) {
     long long carried = 0;
     const known *of = series->known;
@@ -245,13 +261,7 @@ static lh_status read_file(lh_series *series, const char *name, const char *path
     if (rows == NULL) return LH_EMEMORY;
     const lh_status status = lh_source_found(&series->source, name, rows, path);
     free(rows);
-    LH_TRY(status);
-    if (of == NULL || of->first == 0 || fabs(series->table.values[0] - of->first) < 1e-3)
-        return LH_OK;
-    return lh_fail(LH_EFORMAT,
-                   "%s: line 2, column 2: %g where %s has %g; older copies have ETTm1 and ETTm2 "
-                   "exchanged",
-                   path, series->table.values[0], name, of->first);
+    return status == LH_OK ? check_first(series, path) : status;
 }
 
 /* The file of a data set in one of the data folders; NULL when there is none. Gives. */

@@ -11,6 +11,7 @@
 
 typedef struct reader {
     const char *path;
+    const char *const *columns; /* what the header must name; NULL: whatever it does */
     lh_series_table *table;
     int64_t line, field; /* field: of the row under way, from 0 */
     bool has_header;
@@ -48,6 +49,28 @@ static lh_status read_name(reader *r, const char *text) {
         return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld: a second channel '%.40s'", r->path,
                        line, column, text);
     return lh_series_table_add_channel(r->table, text);
+}
+
+static bool is_wanted(const reader *r, const char *name) {
+    for (int64_t i = 0; r->columns[i] != NULL; ++i)
+        if (strcmp(r->columns[i], name) == 0) return true;
+    return false;
+}
+
+static lh_status check_columns(const reader *r) {
+    const lh_series_table *table = r->table;
+    const long long line = r->line;
+    for (int64_t i = 0; r->columns[i] != NULL; ++i) {
+        if (!is_known(table, r->columns[i]))
+            return lh_fail(LH_EFORMAT, "%s: line %lld: the column '%s' is missing", r->path, line,
+                           r->columns[i]);
+    }
+    for (int64_t i = 0; i < table->channels; ++i) {
+        if (!is_wanted(r, table->name[i]))
+            return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld: an unknown column '%.40s'",
+                           r->path, line, (long long)(i + 2), table->name[i]);
+    }
+    return LH_OK;
 }
 
 /* ---- rows ---- */
@@ -126,6 +149,11 @@ static lh_status read_value(reader *r, const char *text, size_t length) {
 }
 
 static lh_status read_cell(reader *r, const char *text, size_t length) {
+    if (strlen(text) != length)
+        return lh_fail(LH_EFORMAT,
+                       "%s: line %lld, column %lld: a NUL byte; a file of UTF-16 is to be written "
+                       "as UTF-8",
+                       r->path, (long long)r->line, (long long)(r->field + 1));
     if (!r->has_header) return read_name(r, text);
     if (r->field > r->table->channels)
         return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld: a field more than the header has",
@@ -158,7 +186,11 @@ static lh_status end_row(reader *r, int end) {
                        r->table->name[r->field - 1],
                        end == -1 ? "the file is cut off" : "the line ends", (long long)r->field,
                        (long long)fields);
-    if (r->has_header) r->table->rows += 1;
+    if (r->has_header) {
+        r->table->rows += 1;
+    } else if (r->columns != NULL) {
+        LH_TRY(check_columns(r));
+    }
     r->has_header = true;
     return LH_OK;
 }
@@ -213,34 +245,14 @@ static lh_status read_text(reader *r, const char *text, size_t bytes) {
 
 /* ---- the whole file ---- */
 
-static lh_status check_columns(const char *path, const char *const *columns,
-                               const lh_series_table *table) {
-    int64_t count = 0;
-    for (; columns[count] != NULL; ++count) {
-        if (!is_known(table, columns[count]))
-            return lh_fail(LH_EFORMAT, "%s: line 1: the column '%s' is missing", path,
-                           columns[count]);
-    }
-    for (int64_t i = 0; i < table->channels; ++i) {
-        bool known = false;
-        for (int64_t c = 0; c < count; ++c)
-            known = known || strcmp(columns[c], table->name[i]) == 0;
-        if (!known)
-            return lh_fail(LH_EFORMAT, "%s: line 1, column %lld: an unknown column '%.40s'", path,
-                           (long long)(i + 2), table->name[i]);
-    }
-    return LH_OK;
-}
-
 lh_status lh_series_read_csv(const char *path, const char *const *columns, lh_series_table *table) {
     lh_text text;
-    reader r = {.path = path, .table = table};
+    reader r = {.path = path, .columns = columns, .table = table};
     LH_TRY(lh_file_unpack(path, &text));
     lh_status status = read_text(&r, text.data, text.bytes);
     free(text.data);
     LH_TRY(status);
-    if (table->rows < 2)
-        return lh_fail(LH_EFORMAT, "%s: %lld rows; a time series has two at least", path,
-                       (long long)table->rows);
-    return columns != NULL ? check_columns(path, columns, table) : LH_OK;
+    if (table->rows >= 2) return LH_OK;
+    return lh_fail(LH_EFORMAT, "%s: %lld rows; a time series has two at least", path,
+                   (long long)table->rows);
 }

@@ -199,9 +199,17 @@ TEST(what_is_wrong_with_a_file_is_said_with_its_place) {
         CHECK_FAILS(open_string(bad[i].content, &series), LH_EFORMAT, bad[i].message);
         CHECK(series == NULL);
     }
-    static const char nul[] = HEADER "2020-01-01 00:00:00,1\0007,2\n";
+}
+
+TEST(a_nul_byte_is_part_of_no_cell) {
+    static const char value[] = HEADER "2020-01-01 00:00:00,1\0007,2\n",
+                      date[] = HEADER "2020-01-01\00000:00,1,2\n2020-01-02,1,2\n",
+                      name[] = "date,a\000c,b\n" ROWS, wide[] = "d\0a\0t\0e\0,\0a\0\n\0";
     lh_series *series = NULL;
-    CHECK_FAILS(open_text(nul, sizeof nul - 1, &series), LH_EFORMAT, "column 2 (a): '1' is no");
+    CHECK_FAILS(open_text(value, sizeof value - 1, &series), LH_EFORMAT, "column 2: a NUL byte");
+    CHECK_FAILS(open_text(date, sizeof date - 1, &series), LH_EFORMAT, "line 2, column 1: a NUL");
+    CHECK_FAILS(open_text(name, sizeof name - 1, &series), LH_EFORMAT, "line 1, column 2: a NUL");
+    CHECK_FAILS(open_text(wide, sizeof wide - 1, &series), LH_EFORMAT, "file of UTF-16 is to be");
 }
 
 TEST(names_and_options_that_do_not_fit) {
@@ -302,11 +310,19 @@ TEST(public_data_must_be_what_their_name_says) {
                            "2016-07-01 01:00:00,1,1,1,1,1,1,1,1\n",
                            "name=ETTh1", &series),
                 LH_EFORMAT, "line 1, column 9: an unknown column 'T'");
+    CHECK_FAILS(open_named("ETTh1.csv", "\r\n\ndate,HUFL,OT\n", "name=ETTh1", &series), LH_EFORMAT,
+                "line 3: the column 'HULL' is missing");
     CHECK_FAILS(open_named("ETTm1.csv",
                            "date,HUFL,HULL,MUFL,MULL,LUFL,LULL,OT\n" ETT_ROW("00", "41.13")
                                ETT_ROW("01", "41.13"),
                            "name=ETTm1", &series),
-                LH_EFORMAT, "ETTm1 and ETTm2 exchanged");
+                LH_EFORMAT, "HUFL is 41.13 in the first row, where ETTm1 has 5.827; older copies");
+    CHECK_FAILS(open_named("ETTm1.csv",
+                           "date,OT,HULL,MUFL,MULL,LUFL,LULL,HUFL\n"
+                           "2016-07-01 00:00:00,1,1,1,1,1,1,5.827\n"
+                           "2016-07-01 00:15:00,1,1,1,1,1,1,1\n",
+                           "name=ETTm1", &series),
+                LH_EFORMAT, "2 rows, but the training split ends at row 34560");
     CHECK_FAILS(open_named("ETTh1.csv",
                            "date,HUFL,HULL,MUFL,MULL,LUFL,LULL,OT\n" ETT_ROW("00", "5.8")
                                ETT_ROW("01", "5.7"),
