@@ -27,12 +27,20 @@ local function quoted_at(line, at)
   return text, after
 end
 
+-- The text of the field that begins at a place, without the blanks around it, and the place behind these.
+local function field_at(line, at)
+  local begin = line:match("^[ \t]*()", at)
+  local text, after = quoted_at(line, begin)
+  if text then return text, line:match("^[ \t]*()", after) end
+  text, after = line:match('^([^",]*)()', begin)
+  return text:match "^(.-)[ \t]*$", after
+end
+
 -- The fields of a line; nil where a quote stands out of place. No field goes on in the next line.
 local function fields_of(line)
   local fields, at = {}, 1
   while at do
-    local text, after = quoted_at(line, at)
-    if not text then text, after = line:match('^([^",]*)()', at) end
+    local text, after = field_at(line, at)
     if not text:find "%S" then text = "" end
     fields[#fields + 1] = text
     if after <= #line and line:sub(after, after) ~= "," then return nil end
@@ -41,20 +49,20 @@ local function fields_of(line)
   return fields
 end
 
--- The place of a column in the header.
-local function place_of(from, header, name)
+-- The place of a column in the header, which is this line.
+local function place_of(from, line, header, name)
   for i, column in ipairs(header) do
     if column == name then return i end
   end
-  fail(from, 1, ": there is no column '%s'%s", name, core.did_you_mean(name, header))
+  fail(from, line, ": there is no column '%s'%s", name, core.did_you_mean(name, header))
 end
 
 -- The places of the columns that are kept, that of the time first: `options.columns`, an array of names (nil: all),
 -- and `options.time` (nil: the first column).
-local function chosen(from, header, options)
-  local list = { options.time and place_of(from, header, options.time) or 1 }
+local function chosen(from, line, header, options)
+  local list = { options.time and place_of(from, line, header, options.time) or 1 }
   for i, name in ipairs(options.columns or header) do
-    local place = options.columns and place_of(from, header, name) or i
+    local place = options.columns and place_of(from, line, header, name) or i
     if place ~= list[1] then list[#list + 1] = place end
   end
   return list
@@ -95,13 +103,14 @@ local function chosen_text(from, text, options, carried)
     end
     local fields = fields_of(line)
       or fail(from, number, ": a quote inside a field, or one that is not closed on its line")
-    if not header then
-      header, places = fields, chosen(from, fields, options)
-    elseif line ~= "" and #fields ~= #header then
+    local is_row = line:find "[^ \t]" ~= nil
+    if is_row and not header then
+      header, places = fields, chosen(from, number, fields, options)
+    elseif is_row and #fields ~= #header then
       fail(from, number, ": %d fields, where the header has %d", #fields, #header)
     end
     local texts = {}
-    for i, place in ipairs(line ~= "" and places or {}) do
+    for i, place in ipairs(is_row and places or {}) do
       local is_value = i > 1 and fields ~= header
       texts[i] = is_value and value_of(from, number, header[place], place, fields[place], last, carried)
         or fields[place]

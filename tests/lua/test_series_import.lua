@@ -61,6 +61,15 @@ t.test("or has the last value of its column, which is told", function()
     "line 2, column 'load': a cell without a value, and none before it to carry forward: begin the file at")
 end)
 
+t.test("blanks around fields and lines without fields are what they are to who reads the file", function()
+  local text, said = imported("\n \t\ndate , load,\t\"price, net\" \n2020-01-01, 1 ,2\n  \n2020-01-02,\tNA ,3\n"
+    .. "2020-01-03, 3,\" \"\n", { columns = { "load", "price, net" }, missing = "forward" })
+  t.equal(text, "\n\ndate,load,\"price, net\"\n2020-01-01,1,2\n\n2020-01-02,1,3\n2020-01-03,3,3\n")
+  t.contains(said, "2 values carried forward (load 1, price, net 1)")
+  refuses("\ndate,a\n2020-01-01,1\n", { columns = { "b" } }, "load.csv: line 2: there is no column 'b'")
+  refuses("date,a\n2020-01-01,\"1\" 2\n", nil, "load.csv: line 2: a quote inside a field")
+end)
+
 t.test("a time is never carried forward", function()
   t.fails(function()
     imported("date,a\n2020-01-01,1\n,2\n2020-01-03,3\n", { missing = "forward" })
