@@ -142,9 +142,11 @@ static void close_task(void *instance) {
 /* The rules are options, hence part of the run's identity already. */
 static char *describe(const void *instance) {
     const recall *task = instance;
-    const lh_recall *rules = &task->writer[task->kinds - 1].rules;
+    int64_t pairs = 0;
+    for (int k = 0; k < task->kinds; ++k)
+        pairs = lh_max(pairs, task->writer[k].rules.pairs);
     return lh_format("recall, %s%lld pairs in %lld tokens", task->kinds > 1 ? "up to " : "",
-                     (long long)rules->pairs, (long long)rules->length);
+                     (long long)pairs, (long long)task->longest);
 }
 
 static uint64_t digest(const void *instance) {

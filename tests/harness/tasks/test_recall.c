@@ -74,6 +74,23 @@ TEST(kinds_are_mixed_by_their_shares) {
     close_task(&f);
 }
 
+TEST(the_most_of_all_kinds_is_told) {
+    static const struct {
+        const char *options, *data;
+    } cases[] = {{"pairs=8 lengths=32", "recall, 8 pairs in 32 tokens"},
+                 {"pairs=2,8 lengths=16,32", "recall, up to 8 pairs in 32 tokens"},
+                 {"pairs=8,2 lengths=32,16", "recall, up to 8 pairs in 32 tokens"},
+                 {"pairs=2,8,4 lengths=64,32,16", "recall, up to 8 pairs in 64 tokens"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        task_bench f;
+        REQUIRE(open_recall(&f, cases[i].options, 1));
+        char *data = f.task->class->describe(f.task->instance);
+        CHECK_STR(data, cases[i].data);
+        free(data);
+        close_task(&f);
+    }
+}
+
 static double pass_over(task_bench *f, lh_split split, double *asked) {
     double sum = 0;
     lh_host_batch batch = {.rows = 1};
