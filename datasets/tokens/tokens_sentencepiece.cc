@@ -135,6 +135,14 @@ lh_status decode(const void *instance, const int32_t *tokens, int64_t count, cha
     return LH_OK;
 }
 
+// The library reads a list of files as a line of CSV, in which a path may hold a comma in quotes.
+std::string quoted(const std::string &path) {
+    std::string field = "\"";
+    for (const char c : path)
+        field.append(c == '"' ? 2 : 1, c);
+    return field + '"';
+}
+
 } // namespace
 
 extern "C" {
@@ -147,7 +155,7 @@ const lh_tokenizer_class lh_tokens_sentencepiece = {
 lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int64_t pieces) {
     // a command line in one text would be logged before its log level is read
     const std::unordered_map<std::string, std::string> options = {
-        {"input", text_file},
+        {"input", quoted(text_file)},
         {"model_prefix", prefix},
         {"vocab_size", std::to_string(pieces)},
         {"hard_vocab_limit", "false"},

@@ -512,6 +512,18 @@ TEST(a_vocabulary_is_trained_once_on_the_corpus) {
         open_corpus("name=generate:books documents=2 tokens=sentencepiece:train:3", &corpus),
         LH_EOPTION, "16 to 1000000");
 }
+
+/* SentencePiece reads the path of a text as a list with commas. */
+TEST(a_vocabulary_is_trained_wherever_the_cache_folder_lies) {
+    char cache[2 * DATA_ROOT_BYTES];
+    lh_corpus *corpus = NULL;
+    REQUIRE(make_root());
+    (void)snprintf(cache, sizeof cache, "%s/a, \"b\"", data_root);
+    CHECK(setenv("XDG_CACHE_HOME", cache, 1) == 0);
+    REQUIRE_OK(open_corpus("name=generate:books documents=2 tokens=sentencepiece:train:50",
+                           &corpus));
+    lh_corpus_destroy(corpus);
+}
 #endif
 
 #ifdef LH_HAVE_PCRE2
