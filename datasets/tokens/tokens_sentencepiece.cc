@@ -31,6 +31,9 @@ constexpr int64_t t5_pieces = 32000, t5_rows = 32128;
 // and papers' bits per byte with it count them; of more, <unk> stands in for what nothing pays for.
 constexpr int64_t bytes_per_unknown = 20;
 
+// Bytes of a line; longer ones are left out of training.
+constexpr int longest_line = 16384;
+
 using sentencepiece::SentencePieceProcessor;
 
 // "pg19-32k" is a file of the data folders, "x/y.model" a path.
@@ -165,12 +168,15 @@ lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int6
         {"bos_id", "-1"},
         {"input_sentence_size", "200000"},
         {"shuffle_input_sentence", "false"},
-        {"max_sentence_length", "16384"},
+        {"max_sentence_length", std::to_string(longest_line)},
         {"minloglevel", "2"},
         {"num_threads", "2"},
     };
     const auto status = sentencepiece::SentencePieceTrainer::Train(options);
-    return status.ok() ? LH_OK
-                       : lh_fail(LH_EFORMAT, "tokenizer training: %s", status.ToString().c_str());
+    if (status.ok()) return LH_OK;
+    return lh_fail(LH_EFORMAT,
+                   "tokenizer training: %s; SentencePiece trains on lines of up to %d bytes: of a "
+                   "text without line ends take bpe:train:SIZE",
+                   status.ToString().c_str(), longest_line);
 }
 }

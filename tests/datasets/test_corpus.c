@@ -524,6 +524,20 @@ TEST(a_vocabulary_is_trained_wherever_the_cache_folder_lies) {
                            &corpus));
     lh_corpus_destroy(corpus);
 }
+
+TEST(sub_words_are_trained_on_lines) {
+    enum { BYTES = 40000 };
+    char *text = malloc(BYTES);
+    lh_corpus *corpus = NULL;
+    REQUIRE(make_root() && text != NULL);
+    CHECK(setenv("XDG_CACHE_HOME", data_root, 1) == 0);
+    for (int i = 0; i < BYTES; ++i)
+        text[i] = i % 5 == 4 ? ' ' : (char)('a' + i % 7);
+    write_text("words/words.txt", text, BYTES);
+    free(text);
+    CHECK_FAILS(open_corpus("name=words tokens=sentencepiece:train:30", &corpus), LH_EFORMAT,
+                "on lines of up to 16384 bytes: of a text without line ends take bpe:train:");
+}
 #endif
 
 #ifdef LH_HAVE_PCRE2
