@@ -68,9 +68,10 @@ static const lh_option_table options[] = {
 
 /* ---- opening ---- */
 
+static const char *const names[LH_SPLITS] = {"training", "validation", "test"};
+
 /* Windows whose predicted steps all lie in the split; the observed ones may lie before it. */
 static lh_status find_windows(const forecasting *task, lh_split split, windows *out) {
-    static const char *const names[LH_SPLITS] = {"training", "validation", "test"};
     const lh_series_range range = lh_series_split(task->series, split);
     out->first = range.begin > task->seq_len ? range.begin - task->seq_len : 0;
     out->count = range.end - out->first - task->seq_len - task->pred_len + 1;
@@ -233,6 +234,18 @@ static lh_status train_batch(void *instance, lh_host_batch *out) {
     return LH_OK;
 }
 
+/* Leaves out the windows that fill no batch. */
+static lh_status drop_last(const forecasting *task, lh_split split, windows *of) {
+    const int64_t left_out = of->count % task->rows;
+    if (left_out == of->count)
+        return lh_fail(LH_EOPTION,
+                       "option 'drop_last': the %lld windows of the %s split that are evaluated "
+                       "fill no batch of %lld",
+                       (long long)of->count, names[split], (long long)task->rows);
+    of->count -= left_out;
+    return LH_OK;
+}
+
 /* An evaluation goes in order, whatever training does. */
 static lh_status evaluate_begin(void *instance, lh_split split) {
     forecasting *task = instance;
@@ -241,7 +254,7 @@ static lh_status evaluate_begin(void *instance, lh_split split) {
     LH_TRY(find_windows(task, split, of));
     if (task->evaluate_windows > 0 && task->evaluate_windows < of->count)
         of->count = task->evaluate_windows;
-    if (task->drop_last) of->count -= of->count % task->rows;
+    if (task->drop_last) LH_TRY(drop_last(task, split, of));
     task->passes = true;
     return LH_OK;
 }

@@ -171,6 +171,18 @@ TEST(evaluation_reads_every_window_once) {
     }
 }
 
+TEST(windows_that_fill_no_batch_cannot_be_evaluated_by_whole_ones) {
+    fixture f;
+    lh_host_batch batch;
+    REQUIRE(open_fixture(&f, "seq_len=12 label_len=6 pred_len=5 batch=37 drop_last=true"));
+    CHECK_FAILS(f.bench.task->class->evaluate_begin(f.bench.task->instance, LH_VALID), LH_EOPTION,
+                "'drop_last': the 36 windows of the validation split that are evaluated fill no");
+    REQUIRE_OK(f.bench.task->class->evaluate_begin(f.bench.task->instance, LH_TEST));
+    REQUIRE_OK(f.bench.task->class->evaluate_batch(f.bench.task->instance, &batch));
+    CHECK_EQ_INT(batch.rows, 37);
+    close_fixture(&f);
+}
+
 TEST(an_evaluation_may_end_early) {
     fixture f;
     lh_host_batch batch;
