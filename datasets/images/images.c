@@ -83,10 +83,11 @@ static lh_status add_entry(lh_images *images, lh_split split, const char *folder
     return status;
 }
 
-/* All .npy files of a folder by name; a folder that is not there has none. */
+/* All .npy files of a folder by name. */
 static lh_status add_folder(lh_images *images, lh_split split, const char *folder) {
     struct dirent **entry = NULL;
     const int count = scandir(folder, &entry, NULL, alphasort);
+    if (count < 0) return lh_fail(LH_EIO, "%s: the folder cannot be read", folder);
     lh_status status = LH_OK;
     for (int i = 0; i < count; ++i) {
         if (status == LH_OK) status = add_entry(images, split, folder, entry[i]->d_name);

@@ -144,6 +144,9 @@ TEST(files_that_hold_no_images_are_refused) {
     check_refused(LH_EFORMAT, "truncated: 384 elements promised, 383 there");
     write_file("images/train/a.npy", "|u1", "(2, 192", 2 * BYTES, 0);
     check_refused(LH_EFORMAT, "shape");
+    write_file("images/train/a.npy", "|u1", "(1, 192)", BYTES, 0);
+    write_text("images/valid", "", 0);
+    check_refused(LH_EIO, "images/valid: the folder cannot be read");
     REQUIRE(make_root());
     check_refused(LH_EIO, "no images");
 }
