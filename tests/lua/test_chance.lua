@@ -181,6 +181,9 @@ t.test("seeds that were planned have the whole level", function()
   t.equal(claim:judge(source).verdict, "undecided")
   t.equal(claim:judge(source, 5).verdict, "undecided")
   t.equal(claim:judge(source, 10).verdict, "holds")
+  local both = predicate.all { claim, predicate.less(0, seeds_with(10, 1e-6)) }
+  t.equal(both:judge(source, 10).verdict, "holds")
+  t.equal(both:judge(source).verdict, "undecided")
   t.equal(predicate.less(0, seeds_with(11, 0.04)):judge(source, 10).verdict, "undecided")
 end)
 

@@ -75,7 +75,7 @@ return {
   },
   {
     file = "harness/run/store.lua", tests = store .. " tests/lua/test_results.lua tests/lua/test_timing.lua tests/lua/test_migrate.lua " .. whole_run,
-    { "if tonumber(point.step) <= step then", "if tonumber(point.step) < step then", "a curve loses its last point on resuming" },
+    { "if csv.number(point.step) <= step then", "if csv.number(point.step) < step then", "a curve loses its last point on resuming" },
     { "if other.run_id == row.run_id then", "if other.row == row.row then", "a run replaces others of its row" },
     { "table.move(records, 1, #records, #rows + 1, rows)", "table.move(records, 1, #records, 1, rows)", "step times replace others" },
     { 'if (row.identity or "") == "" then', 'if row.identity == "0" then', "results of an older longhaul are read" },
@@ -111,7 +111,7 @@ return {
     { "better = \"max\", most = 1, splits = watched, grouped = true", "better = \"min\", most = 1, splits = watched, grouped = true", "less accuracy is better" },
     { "if metric.from == from then record", "if metric.from ~= from then record", "a row says of its model what it should not" },
     { "curve_betters[name] = metric.better", 'curve_betters[name] = "min"', "an accuracy is reached from above" },
-    { "value / 2 ^ 20", "value / 1e6", "a million bytes are a MiB" },
+    { "mebibyte = 2 ^ 10, 2 ^ 20", "mebibyte = 2 ^ 10, 1e6", "a million bytes are a MiB" },
   },
   {
     file = "harness/run/reach.lua", tests = "tests/lua/test_metrics.lua",

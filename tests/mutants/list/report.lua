@@ -170,6 +170,18 @@ return {
   {
     file = "harness/report/predicate.lua", tests = "tests/lua/test_chance.lua",
     { "if not is_number(self.margin(a, b)) then", "if false then", "what is divided by 0 decides" },
+    { "levels[held] * statistics.share_of_look(", "levels[held] + 0 * statistics.share_of_look(", "added seeds have the whole level" },
+    { "fails = levels.fails, planned = levels.planned }", "fails = levels.fails, planned = 3 }", "parts forget how many seeds were planned" },
+    { "planned = planned or statistics.fewest_seeds })", "planned = statistics.fewest_seeds })", "nobody plans seeds" },
+  },
+  {
+    file = "harness/report/statistics.lua", tests = "tests/lua/test_chance.lua",
+    { "while seeds > planned << further", "while seeds >= planned << further", "planned seeds are a second look" },
+    { "return 0.5 ^ further", "return 0.5 ^ math.min(further, 1)", "a third look has the level of the second" },
+  },
+  {
+    file = "harness/report/claims.lua", tests = "tests/lua/test_chance.lua",
+    { "claim.direction:judge(source, claim.planned_seeds)", "claim.direction:judge(source)", "a weaker form forgets how many seeds were planned" },
   },
   {
     file = "harness/report/predicate.lua", tests = "tests/lua/test_claims.lua",
