@@ -115,11 +115,44 @@ static item_starts count_items(const tensor_list &list, item_counter items) {
     return starts;
 }
 
-__device__ static inline int tensor_at(const item_starts &starts, int64_t item) {
-    int t = 0;
-    while (item >= starts.first[t + 1])
-        ++t;
-    return t;
+/* Of each item of a launch body(args, parts, the item within its tensor, and what else the launch
+ * gives a call), a __device__ lambda. */
+template <typename work> struct tensor_work {
+    tensor_list list;
+    item_starts starts;
+    work body;
+
+    int64_t count() const {
+        return starts.first[list.args.count];
+    }
+
+    template <typename... rest> __device__ void operator()(int64_t item, rest... given) const {
+        int t = 0;
+        while (item >= starts.first[t + 1])
+            ++t;
+        body(list.args.tensor[t], list.part[t], item - starts.first[t], given...);
+    }
+};
+
+template <typename work>
+static tensor_work<work> for_tensors(const tensor_list &list, item_counter items, work body) {
+    return {list, count_items(list, items), body};
+}
+
+/* Calls body(args, parts, item) in a thread for each item of a tensor. */
+template <typename work>
+static lh_status each_item(const lh_launch *launch, const tensor_list &list, item_counter items,
+                           work body) {
+    const auto all = for_tensors(list, items, body);
+    return lh_each(launch, all.count(), all);
+}
+
+/* The same with a warp for each item, whose lanes come together: body(args, parts, item, lane). */
+template <typename work>
+static lh_status each_row(const lh_launch *launch, const tensor_list &list, item_counter items,
+                          work body) {
+    const auto all = for_tensors(list, items, body);
+    return lh_each_row(launch, all.count(), all);
 }
 
 template <typename work>
@@ -131,41 +164,14 @@ __global__ void __launch_bounds__(LH_THREADS) each_block(int64_t count, work bod
     }
 }
 
-/* Calls body(args, parts, item), a __device__ lambda, in a thread for each item of a tensor. */
-template <typename work>
-static lh_status each_item(const lh_launch *launch, const tensor_list &list, item_counter items,
-                           work body) {
-    const item_starts starts = count_items(list, items);
-    return lh_each(launch, starts.first[list.args.count], [=] __device__(int64_t i) {
-        const int t = tensor_at(starts, i);
-        body(list.args.tensor[t], list.part[t], i - starts.first[t]);
-    });
-}
-
-/* The same with a warp for each item, whose lanes come together: body(args, parts, item, lane). */
-template <typename work>
-static lh_status each_row(const lh_launch *launch, const tensor_list &list, item_counter items,
-                          work body) {
-    const item_starts starts = count_items(list, items);
-    return lh_each_row(launch, starts.first[list.args.count], [=] __device__(int64_t i, int lane) {
-        const int t = tensor_at(starts, i);
-        body(list.args.tensor[t], list.part[t], i - starts.first[t], lane);
-    });
-}
-
 /* The same with a block for each item, and two numbers for each of its warps. */
 template <typename work>
 static lh_status each_shared(const lh_launch *launch, const tensor_list &list, item_counter items,
                              work body) {
-    const item_starts starts = count_items(list, items);
-    const int64_t count = starts.first[list.args.count];
-    if (count == 0) return LH_OK;
-    const auto one = [=] __device__(int64_t i, double *shared) {
-        const int t = tensor_at(starts, i);
-        body(list.args.tensor[t], list.part[t], i - starts.first[t], shared);
-    };
-    return LH_LAUNCH((each_block<decltype(one)>), lh_blocks(count, 1), LH_THREADS, 0, launch, count,
-                     one);
+    const auto all = for_tensors(list, items, body);
+    if (all.count() == 0) return LH_OK;
+    return LH_LAUNCH((each_block<tensor_work<work>>), lh_blocks(all.count(), 1), LH_THREADS, 0,
+                     launch, all.count(), all);
 }
 
 /* ---- device helpers ---- */
@@ -347,14 +353,10 @@ static lh_status sum_updates(const lh_launch *launch, const tensor_list &list) {
     return each_shared(launch, list, chunks_of,
                        [] __device__(const lh_adafactor_args &a, const tensor_parts &p,
                                      int64_t chunk, double *shared) {
+                           const double factor = factor_of(a), beta2 = beta2_of(a);
                            double y_sum = 0, x_sum = 0;
-                           if (!a.factored) {
-                               const double factor = factor_of(a), beta2 = beta2_of(a);
-                               each_run_of(a, chunk, [&](const run_place &place) {
-                                   move_moments(a, factor, beta2, place.begin);
-                               });
-                           }
                            each_run_of(a, chunk, [&](const run_place &place) {
+                               if (!a.factored) move_moments(a, factor, beta2, place.begin);
                                const real *x = a.x + place.row * width_of(a);
                                y_sum += run_squares(update_of(a, p, place));
                                x_sum += run_squares(lh_load_run(x, place.begin, width_of(a)));
