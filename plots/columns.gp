@@ -20,8 +20,11 @@ if (split) {
          $ticks using 1:(0):2 with labels offset 0,-0.9 font small notitle, \
          $clusters using 1:(0):2 with labels offset 0,-2.2 notitle
 } else {
-    plot for [i = 1:members] $bars using (int($4) == i ? $1 : NaN):(0):($1 - half):($1 + half):(0):3 \
+    # eight colours solid, then each again with a hatching of its round
+    plot for [i = 1:(members < 8 ? members : 8)] $bars using (int($4) == i ? $1 : NaN):(0):($1 - half):($1 + half):(0):3 \
              with boxxyerror linecolor rgb colors[i] title names[i], \
+         for [i = 9:members] $bars using (int($4) == i ? $1 : NaN):(0):($1 - half):($1 + half):(0):3 with boxxyerror \
+             linecolor rgb colors[1 + (i - 1) % 8] fillstyle pattern 3 + (i - 1) / 8 border title (i > members ? "" : names[i]), \
          $bars using ($6 > $5 ? $1 : NaN):5:(0):($6 - $5) with vectors @whisker notitle, \
          $clusters using 1:(0):2 with labels offset 0,-0.9 notitle
 }

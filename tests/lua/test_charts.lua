@@ -8,6 +8,7 @@ local drawn_chart = dofile "tests/lua/drawn.lua"
 local gnuplot = require "longhaul.report.gnuplot"
 local label = require "longhaul.report.label"
 local lh = require "longhaul"
+local lists = require "longhaul.run.lists"
 local report = require "longhaul.report.report"
 local results = require "longhaul.report.results"
 local runner = require "longhaul.run.runner"
@@ -326,6 +327,24 @@ t.test("a legend names every curve, and shows its mark", function()
     for i = 1, count do t.contains(svg, ("<text>curve %d.</text>"):format(i)) end
     local _, marks = svg:gsub("#gpPt%d+' transform='translate", "")
     t.equal(marks, 3 * count)
+  end
+end)
+
+t.test("columns are as many as there are rows, beyond eight colours hatched", function()
+  if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
+  local many, names = lh.experiment "gates-many", {}
+  for i = 1, 18 do
+    names[i] = ("column %d."):format(i)
+    many:row { names[i], model = encoded:with { dropout = i / 100 }, task = task, train = train, dataset = "set1" }
+    runs.put(folder, many, { label = names[i], scale = "smoke", bits_per_token = i })
+  end
+  for count, hatchings in pairs { [8] = 0, [9] = 1, [18] = 10 } do
+    many:plot { "columns", y = "bits_per_token", rows = { table.unpack(names, 1, count) }, name = "of" .. count }
+    local made = lists.named(chart.values(many, settings, results.of(many, settings)), "of" .. count)
+    local svg = core.read_file(gnuplot.chart(folder .. "/of" .. count, made)[1])
+    for i = 1, count do t.contains(svg, ("<text>column %d.</text>"):format(i)) end
+    local _, patterns = svg:gsub("<pattern ", "")
+    t.equal(patterns, 2 * hatchings) -- a column, and its sample in the legend
   end
 end)
 
