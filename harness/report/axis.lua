@@ -44,9 +44,10 @@ local function linear_ticks(low, high, whole)
   local digits = math.max(0, math.ceil(-math.log(step / divisor, 10) - 1e-9))
   local ticks = {}
   for k = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) do
-    local text = ("%%.%df"):format(digits):format(k * step / divisor)
-    if digits > 5 then text = ("%g"):format(k * step) end
-    ticks[#ticks + 1] = { k * step, k == 0 and "0" or text .. suffix }
+    -- what is so much finer than its size is told apart by all digits
+    local text = digits > 5 and ("%.10g"):format(k * step)
+      or ("%%.%df"):format(digits):format(k * step / divisor) .. suffix
+    ticks[#ticks + 1] = { k * step, k == 0 and "0" or text }
   end
   return ticks
 end

@@ -59,6 +59,13 @@ t.test("ticks of one axis have as many digits, whole numbers none, and long ones
   t.equal(texts(axis.over({ 1e3, 1e9 }, { log = true, room = 0 })), "1000 10000 100K 1M 10M 100M 1G")
 end)
 
+t.test("ticks that are much finer than their size have all digits, and no suffix", function()
+  t.equal(texts(axis.over({ 1000000, 1000010 }, { metric = "parameters" })),
+    "1000000 1000002 1000004 1000006 1000008 1000010")
+  t.equal(texts(axis.over({ 2 ^ 20, 2 ^ 20 + 4 }, { metric = "state_bytes" })), "1 1.000001 1.000002 1.000003 1.000004")
+  t.equal(texts(axis.over({ 1e-300, 1.4e-300 }, {})), "1e-300 1.1e-300 1.2e-300 1.3e-300 1.4e-300")
+end)
+
 t.test("an axis of what is not negative begins at 0 or above, of one value it has a length", function()
   t.equal(axis.over({ 0, 10 }, {}).low, 0)
   t.equal(axis.over({ 0.1, 10 }, {}).low, 0)
