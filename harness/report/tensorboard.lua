@@ -1,6 +1,7 @@
 -- Runs as event files of TensorBoard: TFRecords (tensorflow/core/lib/io/record_writer.h) of Event
 -- messages (tensorflow/core/util/event.proto) with scalars alone, a folder for each run.
 local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
 local metrics = require "longhaul.run.metrics"
 local quote = require "longhaul.run.quote"
 
@@ -68,7 +69,7 @@ local is_place = { step = true, tokens = true, time_s = true }
 local function scalars_of(point)
   local list = {}
   for name, text in pairs(point) do
-    local number = not is_place[name] and tonumber(text)
+    local number = not is_place[name] and csv.number(text)
     if number then list[#list + 1] = { name, number } end
   end
   table.sort(list, function(a, b) return a[1] < b[1] end)
@@ -78,7 +79,7 @@ end
 local function results_of(run)
   local list = {}
   for _, name in ipairs(metrics.scored "test") do
-    local number = tonumber(run[name])
+    local number = csv.number(run[name])
     if number then list[#list + 1] = { "test/" .. name, number } end
   end
   return list

@@ -19,6 +19,13 @@ t.test("a version, a point without what it lacks, a result at the last step", fu
   t.equal(hex(tensorboard.events({ bits_per_token = "2", row = "7" }, curve)), expected)
 end)
 
+t.test("an infinite loss and score are among the scalars", function()
+  local events = tensorboard.events({ perplexity = "inf" }, { { step = "1", loss_bits = "inf" } })
+  for _, tag in ipairs { "loss_bits", "test/perplexity" } do
+    t.contains(events, tag .. "\x15" .. ("<f"):pack(math.huge)) -- key of the value
+  end
+end)
+
 t.test("of a run without results only its curve", function()
   local events = tensorboard.events({}, { { step = "1", loss_bits = "1" } })
   t.check(not events:find "test/")
