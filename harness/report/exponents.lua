@@ -301,8 +301,8 @@ end
 local function markdown(name, records, sentences, source)
   local rows = {}
   for i, r in ipairs(records) do
-    rows[i] = { quote.markdown(r.row), r.measure, r.over, quote.markdown(r.held), quote.markdown(with_error(r)),
-      r.points, r.published or "" }
+    rows[i] = { r.row, r.measure, r.over, r.held, with_error(r), r.points, r.published or "" }
+    for c, cell in ipairs(rows[i]) do rows[i][c] = quote.markdown(cell) end
   end
   local lines = { "# " .. name .. ": fitted exponents, ± the standard error of the slope", "",
     pipe_table.text({ "row", "measure", "over", "of", "exponent", "points", "paper" }, "llllrrl", rows) }

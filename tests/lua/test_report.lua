@@ -328,6 +328,9 @@ t.test("an exponent has the standard error of its slope, from three points on", 
   local second = exponents.write(grown, grown.fits[2], results.of(grown, settings), folder)
   t.equal(second[1], folder .. "/times.csv")
   t.equal(csv.read(written[1])[1].measure, first.measure)
+  local piped = { group = "variant", over = { "length" }, of = { ["a|b"] = "step_time_ms" }, name = "piped" }
+  t.contains(core.read_file(exponents.write(grown, piped, results.of(grown, settings), folder)[2]),
+    "| LSH Attention | a\\|b | length |")
 end)
 
 -- Kind a is 100 / n with one head and 5 with two, kind b 4.1 on books and next to nothing on latex.
