@@ -52,16 +52,14 @@ function totals.of(records)
   for _, record in ipairs(records) do
     local key = key_of(record)
     if not groups[key] then
-      groups[key] = { all = empty(record, "all") }
+      groups[key] = { all = empty(record, "all"), by_maker = {} }
       order[#order + 1] = key
     end
-    local group = groups[key]
-    local maker = totals.maker(record)
-    if not group[maker] then
-      group[maker] = empty(record, maker)
-      table.insert(group, group[maker])
-    end
-    count(group[maker], record)
+    local group, maker = groups[key], totals.maker(record)
+    local own = group.by_maker[maker] or empty(record, maker)
+    if not group.by_maker[maker] then group[#group + 1] = own end
+    group.by_maker[maker] = own
+    count(own, record)
     count(group.all, record)
   end
   local list = {}
