@@ -360,15 +360,15 @@ function Results:quartiles(row, metric, dataset)
   return list
 end
 
--- A time of a row on a data set in each idle round, the latest first: { { round =, value = } ... }.
+-- A time of a row on a data set in each idle round that has it, the latest first: { { round =, value = } ... }.
 local function times_on(self, row, metric, dataset)
   local group, list = self:group(row, dataset), {}
   local is_ratio = not step_times.is_time(metric)
   local base = is_ratio and base_of(self, dataset) or nil
   if not group or is_ratio and not base then return list end
-  for i, record in ipairs(self.times:idle(group.configuration, { base and base.configuration })) do
+  for _, record in ipairs(self.times:idle(group.configuration, { base and base.configuration })) do
     local value = base and self.times:ratio_in(record, base.configuration) or tonumber(record[metric])
-    list[i] = { round = record.round, value = value }
+    list[#list + 1] = value and { round = record.round, value = value }
   end
   return list
 end

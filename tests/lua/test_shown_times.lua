@@ -145,6 +145,27 @@ t.test("three idle rounds decide what the quartiles of one leave open, row besid
   t.equal(judged("step_time_ms", "books").reason, "p = 0.44 over 4 rounds of step times, below 0.05 decides")
 end)
 
+t.test("a round that lacks a metric, as an mfu above 1, is none of its rounds", function()
+  local lacking = timed.bench("rounds-lacking", { "base", "high" })
+  for _, row in ipairs(lacking.rows) do runs.put(folder, lacking, { label = row.label, bits_per_byte = 1 }) end
+  local function time(round, base, high)
+    local records = {}
+    for label, mfu in pairs { base = base, high = high } do
+      records[#records + 1] = { round = round, configuration = runs.identity(lacking, label).configuration,
+        step_time_ms = 10, mfu = mfu, busy = "no", machine = "test", date = "2026-01-0" .. round }
+    end
+    store.open(folder, lacking.runs):add_timings(records)
+  end
+  time(1, "", 0.5)
+  for round, high in ipairs { 0.5, 0.51, 0.52 } do time(round + 1, 0.4, high) end
+  local found = predicate.less(
+    predicate.cell("base", { experiment = lacking, row = "base", metric = "mfu", dataset = "books" }),
+    predicate.cell("high", { experiment = lacking, row = "high", metric = "mfu", dataset = "books" }))
+    :judge(evidence.measured(settings))
+  t.equal(found.closest.rounds, 3)
+  t.equal(found.verdict, "holds")
+end)
+
 t.test("a time is that of the latest idle round", function()
   local cells = cells_of(bench)
   t.near(cells["base step_time_ms"].measured, 20, 1e-12)
