@@ -48,6 +48,8 @@ print(good .. " of " .. #rows)
 LUA
 )
 fails 2 "two choices of columns" "two choices of columns" query --all --columns seed
+fails 2 "no column, as of a variable that was never set" "--columns takes NAME,..., not nothing" query --columns ""
+succeeds "a column that is named twice stands there once" $'row,seed\n4,1' query row=4 seed=1 --csv --columns row,seed,row
 fails 2 "no condition" "'bits' is no condition, as in class=brt" query "row=4 bits"
 succeeds "a quote that stays open ends with the text" "run_id" query "dataset~'an, odd"
 fails 2 "a size of a text" "seed< takes a number or a date such as 2026-11-30, not 'x'" query "seed<x"
@@ -88,6 +90,7 @@ mixed() { "$longhaul" query --results "$scratch/mixed" "$@" 2>&1; }
 succeeds "those of several are, by name" "note: 1 of 1 groups hold runs of one row, data set and seed that differ in train.steps:" \
     mixed --by row
 quietly 1 "and not where it is told apart" grep -q "that differ" <(mixed --by row,train.steps)
+succeeds "what groups have in common is no mean beside it" $'parameters,runs,wall_time_s_sum\n' query --csv --by parameters --columns parameters
 fails 2 "groups have no other columns" "groups have no 'machine'" query --by row --columns machine
 fails 2 "nor every column" "--all shows runs, --by groups" query --by row --all
 fails 1 "groups by what is not" "no run has a column or option 'rwo' (did you mean 'row'?)" query --by rwo

@@ -7,9 +7,18 @@ local metrics = require "longhaul.run.metrics"
 local query = require "longhaul.report.query"
 local run_comparison = require "longhaul.report.run_comparison"
 
+-- The names in a text, each once.
 local function names_of(text)
-  local names = {}
-  for name in text:gmatch "[^%s,]+" do names[#names + 1] = name end
+  local names = lists.set()
+  for name in text:gmatch "[^%s,]+" do names:add(name) end
+  return names.list
+end
+
+-- Those of --columns; nil where it is not given.
+local function columns_of(values)
+  if not values.columns then return nil end
+  local names = names_of(values.columns)
+  if #names == 0 then command.misuse "--columns takes NAME,..., not nothing" end
   return names
 end
 
@@ -43,11 +52,11 @@ end
 local function measured_of(names, by, runs)
   local measured = {}
   for _, name in ipairs(names or { query.quality(runs) }) do
-    if metrics.is_known(name) then
-      measured[#measured + 1] = name
-    elseif not lists.has(by, name) then
+    local is_shared = lists.has(by, name)
+    if not is_shared and not metrics.is_known(name) then
       command.misuse(("--columns: groups have no '%s', which is neither a metric nor in --by"):format(name))
     end
+    measured[#measured + 1] = not is_shared and name or nil
   end
   return measured
 end
@@ -60,7 +69,7 @@ local function tell_mixed(mixed, groups)
 end
 
 local function run_groups(format, stores, conditions, values)
-  local by, names = names_of(values.by), values.columns and names_of(values.columns)
+  local by, names = names_of(values.by), columns_of(values)
   local asked = lists.names(conditions)
   for _, list in ipairs { by, names or {} } do table.move(list, 1, #list, #asked + 1, asked) end
   query.check(stores, asked)
@@ -92,7 +101,7 @@ local function run_query(values, rest)
   if values.all and values.by then command.misuse "--all shows runs, --by groups of them" end
   local format, stores, names = format_of(values), stores_of(values), lists.names(conditions)
   if values.by then return run_groups(format, stores, conditions, values) end
-  local columns = values.columns and names_of(values.columns) or values.all and query.plain_columns(stores)
+  local columns = columns_of(values) or values.all and query.plain_columns(stores)
   table.move(columns or {}, 1, #(columns or {}), #names + 1, names)
   local falling, by = (values.sort or ""):match "^(-?)(.+)"
   names[#names + 1] = by
@@ -110,7 +119,7 @@ end
 
 local function compare_folders(values, rest, conditions)
   if values.results then command.misuse "--results is for two runs" end
-  local names = values.columns and names_of(values.columns)
+  local names = columns_of(values)
   for _, name in ipairs(names or {}) do
     if metrics.refusal(name) then command.misuse("--columns: " .. metrics.refusal(name)) end
   end
