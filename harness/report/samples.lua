@@ -54,13 +54,15 @@ end
 
 local columns = { "row", "dataset", "seed", "context", "continuation", "scale", "device" }
 
-local function markdown(name, records)
-  local rows = {}
+local function markdown(experiment, records)
+  local rows, changed = {}, views.changed_text(experiment.changed)
   for i, record in ipairs(records) do
     rows[i] = { quote.markdown(record.row), quote.markdown(record.dataset), quote.markdown(record.context),
       quote.markdown(record.continuation) }
   end
-  return ("# %s\n\n%s\n"):format(name, pipe_table.text({ "row", "data", "context", "continuation" }, "llll", rows))
+  return ("# %s\n\n%s\n%s"):format(experiment.name,
+    pipe_table.text({ "row", "data", "context", "continuation" }, "llll", rows),
+    changed and ("\n%s\n"):format(quote.markdown(changed)) or "")
 end
 
 --- Writes samples.csv and samples.md into `folder`; gives their paths.
@@ -72,8 +74,9 @@ function samples.write(experiment, settings, folder)
   if #records == 0 then return {} end
   views.make_room(folder .. "/samples", { "csv", "md" },
     views.owner(settings.scale, settings.device))
-  csv.write(folder .. "/samples.csv", columns, records)
-  core.write_file(folder .. "/samples.md", markdown(experiment.name, records))
+  for _, record in ipairs(records) do record.changed = experiment.changed end
+  csv.write(folder .. "/samples.csv", views.columns(columns, { "changed" }, records), records)
+  core.write_file(folder .. "/samples.md", markdown(experiment, records))
   return { folder .. "/samples.csv", folder .. "/samples.md" }
 end
 

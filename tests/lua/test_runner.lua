@@ -324,6 +324,11 @@ t.test("sample texts continue whole passages", function()
     t.check(not record.context:find "%z", "what follows the end of a document is no passage")
   end
   t.equal(rows.base.status, "done")
+  t.equal(records[1].changed, nil)
+  local changed = setmetatable({ changed = "train.rate=0.3" }, { __index = bench })
+  paths = require("longhaul.report.report").samples(changed, { results = folder, scale = "smoke", device = "cpu" })
+  t.equal(csv.read(paths[1])[1].changed, "train.rate=0.3")
+  t.contains(core.read_file(paths[2]), "Options changed on the command line: train.rate=0.3.")
 end)
 
 t.test("a split that has fewer passages than asked for gives those", function()
