@@ -71,7 +71,9 @@ local function where_refusal(plot, rows)
   for _, row in ipairs(summary.on_dataset(rows, plot.dataset)) do
     if parts.has_all(row, plot.where) then return nil end
   end
-  for i, name in ipairs(lists.keys(plot.where or {})) do texts[i] = ("%s %s"):format(name, factors.text(plot.where[name])) end
+  for i, name in ipairs(lists.keys(plot.where or {})) do
+    texts[i] = ("%s %s"):format(name, factors.text(plot.where[name]))
+  end
   return ("field 'where': no row has %s"):format(table.concat(texts, " and "))
 end
 

@@ -554,13 +554,6 @@ t.test("totals count by paper, source of the predicates, scale and device", func
   t.contains(totals.markdown(list, "small", "cuda"), "| all | 1 | 0 | 0 | 1 |")
 end)
 
-t.test("claims of an experiment called all are counted once", function()
-  local list = totals.of { { paper = "", experiment = "all", verdict = "holds", predicate_source = "ours",
-    scale = "small", device = "cpu", strict = "holds", published = "" } }
-  t.equal(#list, 2)
-  for _, total in ipairs(list) do t.equal(total.paper .. " " .. total.claims, "all 1") end
-end)
-
 t.test("claims of one's own that two experiments call alike stand side by side, under their names", function()
   local own = folder .. "/own"
   core.make_folder(own)

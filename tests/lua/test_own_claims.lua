@@ -287,4 +287,11 @@ t.test("claims that two scripts call alike over one experiment's cells stand sid
   os.execute("rm -r '" .. own .. "'")
 end)
 
+t.test("claims of an experiment called all are counted once", function()
+  local list = totals.of { { paper = "", experiment = "all", verdict = "holds", predicate_source = "ours",
+    scale = "small", device = "cpu", strict = "holds", published = "" } }
+  t.equal(#list, 2)
+  for _, total in ipairs(list) do t.equal(total.paper .. " " .. total.claims, "all 1") end
+end)
+
 t.finish()
