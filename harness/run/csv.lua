@@ -134,6 +134,7 @@ function csv.number(text) return tonumber(text) or infinite[text] end
 
 local function line_of(texts)
   for i, text in ipairs(texts) do texts[i] = core.csv_field(quote.csv(text)) end
+  if #texts == 1 and texts[1] == "" then texts[1] = '""' end -- readers pass over an empty line
   return table.concat(texts, ",") .. "\n"
 end
 

@@ -33,6 +33,15 @@ t.test("fields come back as they went, whatever is in them", function()
   for i, text in ipairs(odd) do t.equal(back["c" .. i], text) end
 end)
 
+t.test("a row of one column without a value is a row", function()
+  local path = folder .. "/one-column.csv"
+  csv.write(path, { "error" }, { { error = "" }, { error = "a" }, {} })
+  local records = csv.read(path)
+  t.equal(#records, 3)
+  t.equal(records[1].error .. records[2].error .. records[3].error, "a")
+  t.equal(#(csv.rows(path)), 3)
+end)
+
 t.test("numbers keep all their digits", function()
   local path = folder .. "/numbers.csv"
   csv.write(path, { "x", "y", "z" }, { { x = 0.1 + 0.2, y = 1 / 0 * 0, z = 12345678901234567 } })
