@@ -110,7 +110,7 @@ function parts.check_group(plot, rows, field, name)
   local names = {}
   for i, row in ipairs(rows) do
     names[i] = parts.group(row, plot.group)
-    if names[i] == name then return nil end
+    if names[i] == factors.text(name) then return nil end
   end
   return ("field '%s': no group '%s'%s"):format(field, name, core.did_you_mean(tostring(name), names))
 end
@@ -234,7 +234,8 @@ end
 
 --- What the legend of a plot says of groups: "window 64" where a number alone would not tell.
 function parts.told_groups(plot, names)
-  local told, own = {}, plot.group_names or {}
+  local told, own = {}, {}
+  for name, said_of in pairs(plot.group_names or {}) do own[factors.text(name)] = said_of end
   for i, name in ipairs(names) do
     told[i] = own[name] or tonumber(name) and plot.group and ("%s %s"):format(plot.group, name) or name
   end

@@ -167,6 +167,18 @@ t.test("where: an option of the model, the class and the data set are as good", 
   t.check(not parts.has_all(row, { widht = 32 }), "no such option")
 end)
 
+t.test("a group that is a number is named by the number, too", function()
+  local swept = lh.experiment "sizes-named"
+  for point in lh.grid { { "size", 1, 4 } } do
+    swept:row { point, model = model, task = task, train = train, dataset = "text" }
+  end
+  local plot = { "pareto", x = "mse", y = "mae", group = "size", group_names = { [4] = "large" } }
+  t.equal(parts.check_names(plot, swept.rows), nil)
+  t.equal(table.concat(parts.told_groups(plot, { "1", "4" }), ", "), "size 1, large")
+  plot.group_names = { [5] = "larger" }
+  t.contains(parts.check_names(plot, swept.rows), "field 'group_names': no group '5'")
+end)
+
 t.test("names that no row has are refused at their line with the nearest", function()
   for field, plot in pairs {
     x = { "lines", x = "sise", y = "mse" },
