@@ -2,6 +2,7 @@
 #include "harness/infer/export.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,30 +14,51 @@
 
 /* ---- run.json ---- */
 
+/* With all digits: cJSON keeps 15 of a number. */
+static cJSON *new_integer(int64_t number) {
+    char text[24];
+    (void)snprintf(text, sizeof text, "%lld", (long long)number);
+    return cJSON_CreateRaw(text);
+}
+
+static cJSON *new_real(double number) {
+    char text[LH_REAL_BYTES];
+    if (!isfinite(number)) return cJSON_CreateNull();
+    lh_real_spell(number, text);
+    return cJSON_CreateRaw(text);
+}
+
+/* Takes the item, also where it fails. */
+static bool add(cJSON *object, const char *name, cJSON *item) {
+    if (cJSON_AddItemToObject(object, name, item)) return true;
+    cJSON_Delete(item);
+    return false;
+}
+
 static bool add_list(cJSON *object, const char *name, const lh_list *list) {
     cJSON *array = cJSON_AddArrayToObject(object, name);
     bool good = array != NULL;
     for (int i = 0; good && i < list->count; ++i)
-        good = cJSON_AddItemToArray(array, cJSON_CreateNumber((double)list->value[i]));
+        good = cJSON_AddItemToArray(array, new_integer(list->value[i]));
     return good;
 }
 
 static bool add_option(cJSON *object, const lh_option *row, const lh_value *value) {
     switch (row->type) {
     case LH_OPTION_INTEGER:
-        return cJSON_AddNumberToObject(object, row->name, (double)value->integer) != NULL;
+        return add(object, row->name, new_integer(value->integer));
     case LH_OPTION_REAL:
-        return cJSON_AddNumberToObject(object, row->name, value->real) != NULL;
+        return add(object, row->name, new_real(value->real));
     case LH_OPTION_FLAG:
-        return cJSON_AddBoolToObject(object, row->name, value->flag) != NULL;
+        return add(object, row->name, cJSON_CreateBool(value->flag));
     case LH_OPTION_LIST:
         return add_list(object, row->name, &value->list);
     case LH_OPTION_CHOICE:
-        return cJSON_AddStringToObject(object, row->name, row->choices[value->choice]) != NULL;
+        return add(object, row->name, cJSON_CreateString(row->choices[value->choice]));
     case LH_OPTION_TEXT:
         break;
     }
-    return cJSON_AddStringToObject(object, row->name, value->text) != NULL;
+    return add(object, row->name, cJSON_CreateString(value->text));
 }
 
 static bool add_options(cJSON *root, const char *name, const lh_options *options) {
@@ -50,17 +72,16 @@ static bool add_options(cJSON *root, const char *name, const lh_options *options
 static bool describe(const lh_session *session, int64_t batches, cJSON *root) {
     const lh_task *task = lh_session_task(session);
     const lh_model *model = lh_session_model(session);
-    const double seed = (double)lh_session_seed(session);
     char *data = task->class->describe(task->instance);
     const bool good =
         data != NULL && root != NULL &&
-        cJSON_AddStringToObject(root, "model", model->class->name) &&
-        cJSON_AddStringToObject(root, "task", task->class->name) &&
-        cJSON_AddStringToObject(root, "data", data) &&
-        cJSON_AddNumberToObject(root, "seed", seed) &&
-        cJSON_AddNumberToObject(root, "vocabulary", (double)model->setup.vocabulary) &&
-        cJSON_AddNumberToObject(root, "batches", (double)batches) &&
-        cJSON_AddNumberToObject(root, "flops_per_token", lh_session_flops_per_token(session)) &&
+        add(root, "model", cJSON_CreateString(model->class->name)) &&
+        add(root, "task", cJSON_CreateString(task->class->name)) &&
+        add(root, "data", cJSON_CreateString(data)) &&
+        add(root, "seed", new_integer((int64_t)lh_session_seed(session))) &&
+        add(root, "vocabulary", new_integer(model->setup.vocabulary)) &&
+        add(root, "batches", new_integer(batches)) &&
+        add(root, "flops_per_token", new_real(lh_session_flops_per_token(session))) &&
         add_options(root, "model_options", model->options) &&
         add_options(root, "task_options", task->options) &&
         add_options(root, "train_options", lh_session_train_options(session));

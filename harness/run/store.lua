@@ -325,13 +325,14 @@ function Store:put(row, extra)
   end, extra)
 end
 
---- Removes a run's row.
+--- Removes a run's row, and its probes, which would tell of a run whose row was lost.
 function Store:forget(id)
   self:update(function(rows)
     for i = #rows, 1, -1 do
       if rows[i].run_id == id then table.remove(rows, i) end
     end
   end)
+  core.remove_file(self:probes(id))
 end
 
 -- ---- step times ----

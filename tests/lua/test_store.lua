@@ -396,6 +396,18 @@ t.test("a curve grows point by point, and a torn last line is left out and left 
   end
 end)
 
+t.test("a finished run that begins again is not taken for one whose row was lost", function()
+  local lost = require "longhaul.run.lost"
+  local results = store.open(folder, "again")
+  results:put { run_id = "a", identity = 2, seed = 1, row = "x", status = "done" }
+  results:write_probes("a", { { name = "gate", value = 1 } })
+  results:forget "a"
+  t.equal(results:find "a", nil)
+  t.check(not lost.is({ id = "a" }, results))
+  results:write_probes("a", { { name = "gate", value = 1 } })
+  t.check(lost.is({ id = "a" }, results))
+end)
+
 t.test("a file that lacks what readers need is refused by its name", function()
   local results = store.open(folder, "lacking")
   for name, text in pairs { timings = "round,configuration,date,step_time_ms\n1,a,2026,\n",

@@ -11,7 +11,8 @@
 #include "tests/tensor_named.h"
 #include "tests/test.h"
 
-static const char task_text[] = "segment=6 batch=3", train_text[] = "steps=9 rate=0.25 warmup=2";
+static const char task_text[] = "segment=6 batch=3",
+                  train_text[] = "steps=9 rate=0.30000000000000004 warmup=2";
 static char folder[] = "/tmp/longhaul-test-export-XXXXXX";
 
 enum { BATCHES = 12, ROWS = 3, LENGTH = 6 };
@@ -58,7 +59,7 @@ static double option(const cJSON *root, const char *group, const char *name) {
 }
 
 TEST(options_are_there_with_their_defaults) {
-    lh_session *session = open_session(4);
+    lh_session *session = open_session(9007199254740993);
     REQUIRE(session != NULL);
     make_folder();
     CHECK_OK(lh_session_export(session, folder, 1));
@@ -66,11 +67,12 @@ TEST(options_are_there_with_their_defaults) {
     size_t bytes = 0;
     CHECK_OK(lh_file_read_all(in_folder("run.json"), &text, &bytes));
     cJSON *root = cJSON_Parse(text);
+    CHECK(strstr(text, "\"seed\":\t9007199254740993,") != NULL); /* no double has it */
     CHECK_STR(cJSON_GetStringValue(cJSON_GetObjectItem(root, "model")), "trigram");
     CHECK_EQ_INT(cJSON_GetNumberValue(cJSON_GetObjectItem(root, "vocabulary")), TRIGRAM_VOCABULARY);
     CHECK_EQ_INT(option(root, "model_options", "width"), 16);
     CHECK_NEAR(option(root, "model_options", "dropout"), 0.1, 0);
-    CHECK_NEAR(option(root, "train_options", "rate"), 0.25, 0);
+    CHECK_NEAR(option(root, "train_options", "rate"), 0.30000000000000004, 0);
     CHECK_NEAR(option(root, "train_options", "epsilon"), 1e-8, 0);
     cJSON_Delete(root);
     free(text);
