@@ -16,8 +16,10 @@ local Probes = {}
 Probes.__index = Probes
 
 local key_columns = { "machine", "kernels", "threads", "device", "code_version", "signature" }
+-- The last is empty where the machine was idle, the others never.
 local number_columns = { "open_s", "step_s", "pass_s", "tokens", "flops", "parameters",
   "peak_memory_bytes", "load" }
+local full_columns = { "threads", table.unpack(number_columns, 1, #number_columns - 1) }
 local columns = table.move(number_columns, 1, #number_columns, #key_columns + 1,
   { table.unpack(key_columns) })
 
@@ -43,12 +45,20 @@ end
 
 local function key_of(probe) return probe.signature .. " " .. probe.threads end
 
--- Whatever is in the way of the file, it is only a cache.
+-- The records of the file. Whatever is in the way of it, it is only a cache.
+local function records_of(path)
+  local good, records = pcall(function()
+    local list = csv.read(path, columns)
+    csv.check_numbers(path, list, full_columns, number_columns)
+    return list
+  end)
+  return good and records or {}
+end
+
 local function read(self)
   local path = file_of()
   if not path then return end
-  local good, records = pcall(csv.read, path, columns)
-  for _, record in ipairs(good and records or {}) do
+  for _, record in ipairs(records_of(path)) do
     if is_of(self, record) then
       local probe = {}
       for _, name in ipairs(number_columns) do probe[name] = tonumber(record[name]) end
@@ -90,9 +100,8 @@ function Probes:close()
   pcall(function()
     core.make_folder(core.cache_folder())
     local lock <close> = core.lock(path .. ".lock")
-    local good, records = pcall(csv.read, path, columns)
     local kept = {}
-    for _, record in ipairs(good and records or {}) do
+    for _, record in ipairs(records_of(path)) do
       local outdated = record.machine == self.machine and record.code_version ~= self.code_version
       if not outdated and not (is_of(self, record) and self.fresh[key_of(record)]) then
         kept[#kept + 1] = record

@@ -103,6 +103,18 @@ t.test("one of rows that are alike is tried, once, and the cache folder keeps it
   t.equal(#csv.read(folder .. "/cache/rates.csv"), 2)
 end)
 
+t.test("a damaged cache is none", function()
+  local path = folder .. "/cache/rates.csv"
+  local kept = core.read_file(path)
+  for from, to in pairs { ["\n([^\n]+),[^,\n]*\n$"] = "\n%1,x\n", ["cpu,[^\n]*\n$"] = "cpu,\n",
+    ["(\n[^,\n]+,[^,\n]+),%d+,"] = "%1,," } do
+    core.write_file(path, (kept:gsub(from, to)))
+    t.equal(expected_of({ row_of "a" })[1].expected.by, "FLOPs")
+  end
+  core.write_file(path, kept)
+  t.equal(expected_of({ row_of "a" })[1].expected.by, "probe")
+end)
+
 t.test("rows that differ in what training takes of memory are tried apart", function()
   local before, rows = opened, {}
   for i, changes in ipairs { { momentum = 0 }, { momentum = 0.9 }, { accumulate = 2 } } do
