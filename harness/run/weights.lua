@@ -2,7 +2,6 @@
 -- config.json that others put beside theirs.
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
-local factors = require "longhaul.run.factors"
 local lists = require "longhaul.run.lists"
 local option_text = require "longhaul.run.option_text"
 local quote = require "longhaul.run.quote"
@@ -18,8 +17,15 @@ end
 
 -- ---- config.json, as transformers writes it ----
 
+-- A number with all of its digits, of which tostring keeps 14.
+local function number_text(number)
+  local text = tostring(number)
+  return tonumber(text) == number and text or ("%.17g"):format(number)
+end
+
 local function text_of(value)
-  if type(value) ~= "table" then return factors.text(value) end
+  if type(value) == "number" then return number_text(math.tointeger(value) or value) end
+  if type(value) ~= "table" then return tostring(value) end
   local parts = {}
   for i, part in ipairs(value) do parts[i] = text_of(part) end
   return table.concat(parts, ",")
@@ -242,7 +248,7 @@ end
 
 -- A real number keeps its point: the library takes no 0 for a rate.
 local function json_of(value)
-  if math.type(value) == "float" then return tostring(value) end
+  if math.type(value) == "float" then return number_text(value) end
   if type(value) == "string" then return quote.json(value) end
   if type(value) ~= "table" then return text_of(value) end
   local parts = {}

@@ -148,8 +148,8 @@ end)
 
 t.test("config.json is written as it is read", function()
   for model, given in pairs {
-    gpt2 = "layers=1 width=16 heads=2 context=32 dropout=0.2",
-    mamba2 = "layers=1 width=16 state=4 head_width=8 expand=3 tied=false",
+    gpt2 = "layers=1 width=16 heads=2 context=32 dropout=0.30000000000000004",
+    mamba2 = "layers=1 width=16 state=4 head_width=8 expand=3 tied=false epsilon=1.2345678901234567e-05",
     t5 = "layers=1 width=16 heads=2 hidden=24",
     reformer = "layers=3 width=16 heads=2 attention=local,lsh_chunks chunk=8 local_chunk=4 rounds=2 "
       .. "buckets=4,2 positions=4,5 position_widths=6,10",
