@@ -15,10 +15,11 @@ local function run(words)
   return os.execute(table.concat(words, " "))
 end
 
+-- What a program printed, and whether it ended well.
 local function output_of(words)
   for i, word in ipairs(words) do words[i] = quote.shell(word) end
-  local pipe <close> = assert(io.popen(table.concat(words, " ")))
-  return pipe:read("a")
+  local pipe = assert(io.popen(table.concat(words, " ")))
+  return pipe:read("a"), pipe:close()
 end
 
 -- In a folder of weights, the first that is there; who reads the second says how it becomes the
@@ -161,16 +162,31 @@ local function need(program)
   error(("%s is missing, which fetches data (apt-get install %s)"):format(program, program), 0)
 end
 
--- Downloads to `path`, going on where a broken download stopped; whether it was not there. What is
--- noted of a file that has gone says nothing of the next.
+local function fail_download(url)
+  error(("%s: the download failed; the same command goes on with it"):format(url), 0)
+end
+
+-- What curl ends with where a server has no parts of files to give.
+local no_ranges = 33
+
+-- Downloads into `part`, behind what of it is there; as os.execute.
+local function go_on(url, part)
+  return run { "curl", "--fail", "--location", "--silent", "--show-error", "--retry", "3", "--continue-at", "-",
+    "--output", part, url }
+end
+
+-- Downloads to `path`, going on where a broken download stopped, or from the start where the server cannot; whether
+-- it was not there. What is noted of a file that has gone says nothing of the next.
 local function download(url, path)
   if core.exists(path) then return false end
   local part = path .. ".part"
   core.remove_file(path .. ".sha256")
-  if not run { "curl", "--fail", "--location", "--silent", "--show-error", "--retry", "3",
-    "--continue-at", "-", "--output", part, url } then
-    error(("%s: the download failed; the same command goes on with it"):format(url), 0)
+  local good, _, code = go_on(url, part)
+  if code == no_ranges then
+    core.remove_file(part)
+    good = go_on(url, part)
   end
+  if not good then fail_download(url) end
   core.rename_file(part, path)
   return true
 end
@@ -241,8 +257,8 @@ local function bucket_names(source, prefix)
   repeat
     local url = ("%s?prefix=%s/&fields=items(name),nextPageToken%s"):format(source.bucket, prefix,
       token)
-    local page = core.parse_json(output_of { "curl", "--fail", "--silent", "--show-error",
-      "--location", url })
+    local text, good = output_of { "curl", "--fail", "--silent", "--show-error", "--location", url }
+    local page = good and core.parse_json_or_refusal(text) or fail_download(url)
     for _, item in ipairs(page.items or {}) do
       if item.name:match "%.txt$" then names[#names + 1] = item.name end
     end
@@ -543,16 +559,18 @@ local function name_of(from, is_file)
 end
 
 --- Copies a tree into the cache folder as a corpus: a document per file, or per folder (the paper
---- joins all files of a repository) with options.join_folders. One file of text, and files of JSON lines, stay as
---- they are. options.replace: in the place of the corpus that has the name.
+--- joins all files of a repository) with options.join_folders. One file of text, and files of JSON lines that are not
+--- joined, stay as they are. options.replace: in the place of the corpus that has the name.
 function data.import(from, name, options)
   from = from:gsub("(.)/+$", "%1")
   local paths, beside = splits.files(files_of(from), from)
   if #paths == 0 then error(from .. ": there is no text in it", 0) end
-  local import = all_lines(paths) and import_lines or is_alone(paths, from) and import_text or import_texts
+  local joined, are_lines = options.join_folders, all_lines(paths)
+  local import = are_lines and not joined and import_lines or not are_lines and is_alone(paths, from) and import_text
+    or import_texts
   name = name or name_of(from, paths[1] == from)
   local target, said = data.make(name, options.replace, function(folder)
-    local documents, imported = import(paths, from, folder, options.join_folders)
+    local documents, imported = import(paths, from, folder, joined)
     if documents == 0 then error(from .. ": there is no text in it", 0) end
     return imported
   end)

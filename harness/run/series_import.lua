@@ -120,15 +120,18 @@ local function chosen_text(from, text, options, carried)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- Fails as who reads it does, naming the file that it was made of; gives what is to remark on it.
+local function renamed(text, name, other)
+  return (text:gsub(name:gsub("%p", "%%%0"), { [name] = other }))
+end
+
+-- Fails as who reads it does, naming the file that it was made of, whose name there may be that within the cache
+-- folder; gives what is to remark on it.
 local function check(path, from)
   local options = core.options("task", "forecasting",
     { name = path, seq_len = 1, label_len = 1, pred_len = 1, batch = 1, borders = "shares" })
   local good, info = pcall(core.task_info, options)
   if good then return info.remark end
-  local message = tostring(info)
-  local at, behind = message:find(path, 1, true)
-  error(at and message:sub(1, at - 1) .. from .. message:sub(behind + 1) or message, 0)
+  error(renamed(renamed(tostring(info), path, from), path:sub(#core.cache_folder() + 2), from), 0)
 end
 
 -- "3 values carried forward (load 2, price 1)"; nil for none.

@@ -42,6 +42,18 @@ succeeds "and the same command fetches again" "small.txt" fetch small.txt nil
 printf 'changed\n' >"$XDG_CACHE_HOME/longhaul/small/small.txt"
 fails 1 "a changed file is noticed" "expected" fetch small.txt nil
 rm "$XDG_CACHE_HOME/longhaul/small/"*
+mkdir "$scratch/whole"
+cat >"$scratch/whole/curl" <<SH
+#!/bin/sh
+while [ "\$1" != --output ]; do shift; done
+[ ! -e "\$2" ] || exit 33
+cp "$scratch/remote/small.txt" "\$2"
+SH
+chmod +x "$scratch/whole/curl"
+printf 'SOME' >"$kept.part"
+PATH=$scratch/whole:$PATH succeeds "a broken download begins anew where a server gives whole files alone" "small.txt" fetch small.txt nil
+succeeds "and is whole" "some text" cat "$kept"
+rm "$XDG_CACHE_HOME/longhaul/small/"*
 printf 'SOME' >"$XDG_CACHE_HOME/longhaul/small/small.txt.part" # its capitals show that it was kept
 sum=$(printf 'SOME text\n' | sha256sum | cut -d ' ' -f 1)
 succeeds "a broken download goes on where it stopped" "$sum" fetch small.txt "\"$sum\""
@@ -59,7 +71,7 @@ fetch_books() {
     mkdir -p "$scratch/remote/train"
     printf 'a book\n' >"$scratch/remote/train/1.txt"
     "$LONGHAUL_BIN" lua <(cat <<LUA
-require("longhaul.run.data").fetch("shelf", {{ name = "shelf", licence = "none", bucket = "file://$scratch/remote/bucket",
+require("longhaul.run.data").fetch("shelf", {{ name = "shelf", licence = "none", bucket = "file://$scratch/remote/${1:-bucket}",
     download = "file://$scratch/remote/", folders = { { "train", "train" } } }})
 LUA
     )
@@ -71,6 +83,9 @@ rm -r "$XDG_CACHE_HOME/longhaul/shelf"
 succeeds "but where there is none" "shelf (none) is in" fetch_books
 succeeds "whole" "a book" cat "$XDG_CACHE_HOME/longhaul/shelf/train/1.txt"
 succeeds "and once more" "shelf (none) is in" fetch_books
+
+fails 1 "a list that cannot be had says so" "remote/gone?prefix=train/&fields=items(name),nextPageToken: the download failed" \
+    fetch_books gone
 
 fails 2 "a language is letters" "no language" "$LONGHAUL_BIN" data import "$scratch" --translations ../de
 fails 1 "a corpus has a name that a folder can have" "no name for a corpus" \
@@ -91,6 +106,13 @@ fi
 fails 2 "a table says of which kind it is" "load.csv is a table: --kind series" "$LONGHAUL_BIN" data import "$scratch/load.csv"
 fails 2 "a kind is one of two" "did you mean 'series'?" "$LONGHAUL_BIN" data import "$scratch/load.csv" --kind serie
 fails 2 "columns are a series'" "--columns is for --kind series" "$LONGHAUL_BIN" data import "$scratch/load.csv" --kind text --columns load
+fails 2 "nor parallel text's" "--columns is for --kind series" "$LONGHAUL_BIN" data import "$scratch" --translations de --columns load
+fails 2 "which is of one kind" "--kind and --translations" "$LONGHAUL_BIN" data import "$scratch" --translations de --kind text
+fails 2 "folders are joined of texts" "--join-folders is for --kind text" "$LONGHAUL_BIN" data import "$scratch/load.csv" --kind series \
+    --join-folders
+head -n 3 "$scratch/load.csv" >"$scratch/few.csv"
+fails 1 "a series that is too short is named as it is called" "$scratch/few.csv (2 rows in $scratch/few.csv): the training split" \
+    "$LONGHAUL_BIN" data import "$scratch/few.csv" --kind series
 fails 2 "a rule is one of two" "did you mean 'forward'?" "$LONGHAUL_BIN" data import "$scratch/load.csv" --kind series --missing foward
 fails 1 "a cell without a value is refused" "load.csv: line 21, column 'load'" "$LONGHAUL_BIN" data import "$scratch/load.csv" --kind series
 succeeds "or takes the last one" "1 value carried forward (load 1), in $XDG_CACHE_HOME/longhaul/load" \
@@ -225,6 +247,9 @@ printf 'no JSON\n' >"$scratch/mixed_splits/train/bad.jsonl"
 fails 1 "a line that is none is named also among other files" "bad.jsonl: line 1" "$LONGHAUL_BIN" data import "$scratch/mixed_splits" --replace
 printf 'text\n' >"$scratch/mixed_splits/train/2.txt"
 succeeds "joined, they are text" "2 documents" "$LONGHAUL_BIN" data import "$scratch/mixed_splits" --name joined_lines --join-folders
+mkdir -p "$scratch/lines_alone/a" "$scratch/lines_alone/b"
+printf '{"text": "one"}\n{"text": "two"}\n' | tee "$scratch/lines_alone/a/x.jsonl" >"$scratch/lines_alone/b/y.jsonl"
+succeeds "also where there are no others" "2 documents" "$LONGHAUL_BIN" data import "$scratch/lines_alone" --name joined_alone --join-folders
 mkdir "$scratch/alone"
 touch "$scratch/alone/empty.txt"
 cp "$scratch/counted.txt" "$scratch/alone"

@@ -9,16 +9,26 @@ local names = { "list", "fetch", "verify", "import" }
 
 local function sources() return lists.names(require "longhaul.sources") end
 
+-- Options that one kind of import takes, and no other.
+local kind_with = { columns = "series", time = "series", missing = "series", ["join-folders"] = "text" }
+
+local function check_options(values, kind)
+  for _, name in ipairs(lists.keys(kind_with)) do
+    if values[name] and kind_with[name] ~= kind then
+      command.misuse(("--%s is for --kind %s"):format(name, kind_with[name]))
+    end
+  end
+end
+
 local function import_translations(from, values)
   local language = values.translations
+  if values.kind then command.misuse "--kind and --translations: give one of them" end
+  check_options(values, "translations")
   if not language:find "^[%a_@]+$" then
     command.misuse(("'%s' is no language: de, fr, pt_BR ..."):format(language))
   end
   catalogues.import(from, language, values.name or "messages-en-" .. language, values.replace)
 end
-
--- Options that one kind of import takes, and no other.
-local of_series = { "columns", "time", "missing" }
 
 local function import_series(from, values)
   local columns = values.columns and {}
@@ -38,10 +48,8 @@ end
 
 local function import_by_kind(from, values)
   local kind = kind_of(from, values)
+  check_options(values, kind)
   if kind == "series" then return import_series(from, values) end
-  for _, name in ipairs(of_series) do
-    if values[name] then command.misuse(("--%s is for --kind series"):format(name)) end
-  end
   data.import(from, values.name, { join_folders = values["join-folders"], replace = values.replace })
 end
 
