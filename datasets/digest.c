@@ -252,6 +252,7 @@ static int lock_store(const char *path) {
 
 void lh_digests_keep(lh_digests *digests) {
     if (digests->fresh.count == 0) return;
+    const lh_status before = lh_error_get()->status;
     char *path = find_store();
     const int lock = path != NULL ? lock_store(path) : -1;
     if (lock >= 0) {
@@ -263,14 +264,15 @@ void lh_digests_keep(lh_digests *digests) {
         digests->fresh.count = 0;
     }
     free(path);
-    lh_error_clear(); /* what went wrong costs time, nothing else */
+    lh_error_survive(before); /* what went wrong costs time, nothing else */
 }
 
 lh_status lh_digests_create(lh_digests **out) {
+    const lh_status before = lh_error_get()->status;
     *out = lh_allocate_zeroed(1, sizeof **out);
     if (*out == NULL) return LH_EMEMORY;
     char *path = find_store();
-    if (path == NULL || !read_store(path, &(*out)->kept)) lh_error_clear();
+    if (path == NULL || !read_store(path, &(*out)->kept)) lh_error_survive(before);
     free(path);
     return LH_OK;
 }

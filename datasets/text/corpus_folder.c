@@ -251,9 +251,15 @@ static lh_status read_files(lh_corpus *corpus, const char *field, const char *fo
     return walk_folder(&w, folder, 0);
 }
 
-lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char *folder) {
+static lh_status read_folder(lh_corpus *corpus, const char *field, const char *folder) {
     bool any = false;
     LH_TRY(read_splits(corpus, field, folder, &any));
     if (!any) LH_TRY(read_only_file(corpus, folder, &any));
     return any ? LH_OK : read_files(corpus, field, folder);
+}
+
+/* What there was no memory to look at counts as not there, and splits would be others. */
+lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char *folder) {
+    const lh_status before = lh_error_get()->status;
+    return lh_error_since(before, read_folder(corpus, field, folder));
 }

@@ -16,7 +16,8 @@
 lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char *folder);
 
 /* The folder of a split in `folder`, "valid" or in its absence "validation", "val" or "dev"; NULL
- * where there is none, and where `folder` has neither train/ nor valid/ nor test/. */
+ * where there is none, and where `folder` has neither train/ nor valid/ nor test/. Memory that runs
+ * out is recorded (lh_error_since). */
 const char *lh_corpus_split_folder(const char *folder, lh_split split);
 
 /* The split that a file is called after, in whatever folder: "train.jsonl", "test-00.txt",

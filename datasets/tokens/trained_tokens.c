@@ -118,13 +118,16 @@ bool lh_tokens_are_trained(const char *tokens) {
 
 /* ---- keeping ---- */
 
+/* Where it cannot, what is left is in nobody's way. */
 static void remove_folder(const lh_trained_kind *kind, const char *folder) {
+    const lh_status before = lh_error_get()->status;
     for (int i = 0; kind->files[i] != NULL; ++i) {
         char *path = lh_format("%s/%s", folder, kind->files[i]);
         if (path != NULL) (void)remove(path);
         free(path);
     }
     (void)rmdir(folder);
+    lh_error_survive(before);
 }
 
 /* Renames what was trained in `fresh`; where another process was faster its vocabulary stays. */

@@ -171,6 +171,7 @@ static int named_split(lua_State *lua) {
  * "valid" }. */
 static int split_folders(lua_State *lua) {
     const char *folder = luaL_checkstring(lua, 1);
+    const lh_status before = lh_error_get()->status;
     lua_newtable(lua);
     for (int s = 0; s < LH_SPLITS; ++s) {
         const char *name = lh_corpus_split_folder(folder, (lh_split)s);
@@ -178,6 +179,7 @@ static int split_folders(lua_State *lua) {
         lua_pushstring(lua, lh_split_names[s]);
         lua_setfield(lua, -2, name);
     }
+    lh_lua_check(lua, lh_error_since(before, LH_OK));
     return 1;
 }
 
