@@ -172,7 +172,7 @@ static lh_status read_folder(lh_parallel *parallel, const char *folder,
     for (int s = 0; s < LH_SPLITS; ++s)
         LH_TRY(read_split(parallel, (lh_split)s, folder, config));
     char *pairs =
-        lh_format("%lld pairs, %lld with an empty line left out,",
+        lh_format("%lld training pairs read, %lld of all splits left out for an empty line,",
                   (long long)parallel->split[LH_TRAIN].count, (long long)parallel->left_out);
     if (pairs == NULL) return LH_EMEMORY;
     const lh_status status = lh_source_found(&parallel->source, config->name, pairs, folder);

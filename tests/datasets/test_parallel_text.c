@@ -92,7 +92,8 @@ TEST(lines_are_paired_and_end) {
     REQUIRE_OK(open_parallel("name=wmt tokens=bytes", &parallel));
     CHECK_EQ_INT(lh_parallel_pairs(parallel, LH_TRAIN), 3); /* one has an empty line */
     CHECK_CONTAINS(lh_parallel_source(parallel),
-                   "wmt (3 pairs, 3 with an empty line left out, in wmt/)");
+                   "wmt (3 training pairs read, 3 of all splits left out for an empty line, in "
+                   "wmt/)");
     const lh_pair pair = lh_parallel_pair(parallel, LH_TEST, 1);
     CHECK(pair.text_bytes == 10 && memcmp(pair.text, "zwei Hunde", 10) == 0);
     REQUIRE(pair.source_count == 10 && pair.target_count == 11);
