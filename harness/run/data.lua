@@ -131,8 +131,9 @@ end
 
 -- ---- fetch ----
 
+-- A backslash stands before the sum of a file whose path holds one.
 local function sha256(path)
-  return output_of({ "sha256sum", path }):match("^%x+") or error("sha256sum failed on " .. path, 0)
+  return output_of({ "sha256sum", path }):match("^\\?(%x+)") or error("sha256sum failed on " .. path, 0)
 end
 
 -- The sum that a file must have: what its source says, else what was noted when it was first

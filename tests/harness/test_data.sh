@@ -58,6 +58,9 @@ printf 'SOME' >"$XDG_CACHE_HOME/longhaul/small/small.txt.part" # its capitals sh
 sum=$(printf 'SOME text\n' | sha256sum | cut -d ' ' -f 1)
 succeeds "a broken download goes on where it stopped" "$sum" fetch small.txt "\"$sum\""
 
+succeeds "whatever the cache folder is called" "noted: none is known" env XDG_CACHE_HOME="$scratch/a\\b" bash -c "$(declare -f fetch)
+    scratch='$scratch' fetch small.txt nil"
+
 # What somebody imported under the name of a public corpus.
 mkdir -p "$scratch/elsewhere"
 mv "$XDG_CACHE_HOME/longhaul/small" "$scratch/elsewhere"
