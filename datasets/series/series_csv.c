@@ -216,10 +216,18 @@ static lh_status refuse_quote(const reader *r, struct csv_parser *parser) {
                    r->path, (long long)r->line, (long long)(r->field + 1));
 }
 
+/* Bytes of the first line, its end among them, which is "\n", "\r\n" or "\r". */
+static size_t line_bytes(const char *text, size_t bytes) {
+    size_t length = 0;
+    while (length < bytes && text[length] != '\n' && text[length] != '\r')
+        length += 1;
+    if (length + 1 < bytes && text[length] == '\r' && text[length + 1] == '\n') length += 1;
+    return length < bytes ? length + 1 : bytes;
+}
+
 static lh_status parse(reader *r, struct csv_parser *parser, const char *text, size_t bytes) {
     for (size_t begin = 0; begin < bytes;) {
-        const char *end = memchr(text + begin, '\n', bytes - begin);
-        const size_t length = end != NULL ? (size_t)(end - text) + 1 - begin : bytes - begin;
+        const size_t length = line_bytes(text + begin, bytes - begin);
         r->line += 1;
         if (csv_parse(parser, text + begin, length, on_field, on_row, r) != length)
             return refuse_quote(r, parser);

@@ -96,7 +96,7 @@ end
 -- forward.
 local function chosen_text(from, text, options, carried)
   local lines, header, places, last, number = {}, nil, nil, {}, 0
-  for line in text:gsub("^\xef\xbb\xbf", ""):gsub("\r\n", "\n"):gsub("\n$", ""):gmatch "([^\n]*)\n?" do
+  for line in text:gsub("^\xef\xbb\xbf", ""):gsub("\r\n?", "\n"):gsub("\n$", ""):gmatch "([^\n]*)\n?" do
     number = number + 1
     if line:find("\0", 1, true) then
       fail(from, number, ": a NUL byte; a file of UTF-16 is to be written as UTF-8")

@@ -191,6 +191,8 @@ TEST(what_is_wrong_with_a_file_is_said_with_its_place) {
         {HEADER ROWS "2020-01-01 02:00:00,1,2\n", "line 5, column 1: 2020-01-01 02:00:00 does not"},
         {HEADER "2020-01-01 01:00:00,1,2\n2020-01-01 00:00:00,1,2\n", "line 3, column 1: 2020"},
         {HEADER FIRST FIRST, "line 3, column 1: 2020-01-01 00:00:00 does not come after"},
+        {"date,a,b\r\r\n2020-01-01 00:00:00,1,2\r2020-01-01 01:00:00,x,2\r",
+         "line 4, column 2 (a): 'x' is no number"},
         {HEADER "2020-01-01 00:00:00,1,\"2\n", "a quote inside a field or never closed"},
         {HEADER "2020-01-01 00:00:00,1,2\"\n", "a quote inside a field or never closed"},
     };

@@ -38,6 +38,8 @@ t.test("the columns that are asked for, in their order, behind that of the time"
   t.equal(text, "when,\"price, net\",load\n2020-01-01,10,1\n2020-01-02,20,2\n2020-01-03,30,3\n2020-01-04,40,4\n")
   text = imported("date,a,b\r\n2020-01-01,1,2\r\n2020-01-02,3,4\r\n2020-01-03,5,6\r\n", nil, "mine")
   t.equal(text, "date,a,b\n2020-01-01,1,2\n2020-01-02,3,4\n2020-01-03,5,6\n")
+  text = imported("date,a\r2020-01-01,1\r2020-01-02,3\r2020-01-03,5")
+  t.equal(text, "date,a\n2020-01-01,1\n2020-01-02,3\n2020-01-03,5\n", "line ends of an old Mac")
   t.check(imported(rows("1", "2", "3"), { time = "when" }):find("when,n,load,", 1, true), "all, the time first")
   text = imported("date,\"a \"\"net\"\"\",\"\"\"b\"\n2020-01-01,1,2\n2020-01-02,3,4\n2020-01-03,5,6\n")
   t.contains(text, "date,\"a \"\"net\"\"\",\"\"\"b\"\n2020-01-01,1,2\n")
