@@ -73,18 +73,17 @@ static bool describe(const lh_session *session, int64_t batches, cJSON *root) {
     const lh_task *task = lh_session_task(session);
     const lh_model *model = lh_session_model(session);
     char *data = task->class->describe(task->instance);
-    const bool good =
-        data != NULL && root != NULL &&
-        add(root, "model", cJSON_CreateString(model->class->name)) &&
-        add(root, "task", cJSON_CreateString(task->class->name)) &&
-        add(root, "data", cJSON_CreateString(data)) &&
-        add(root, "seed", new_integer((int64_t)lh_session_seed(session))) &&
-        add(root, "vocabulary", new_integer(model->setup.vocabulary)) &&
-        add(root, "batches", new_integer(batches)) &&
-        add(root, "flops_per_token", new_real(lh_session_flops_per_token(session))) &&
-        add_options(root, "model_options", model->options) &&
-        add_options(root, "task_options", task->options) &&
-        add_options(root, "train_options", lh_session_train_options(session));
+    const bool good = data != NULL && root != NULL &&
+                      add(root, "model", cJSON_CreateString(model->class->name)) &&
+                      add(root, "task", cJSON_CreateString(task->class->name)) &&
+                      add(root, "data", cJSON_CreateString(data)) &&
+                      add(root, "seed", new_integer((int64_t)lh_session_seed(session))) &&
+                      add(root, "vocabulary", new_integer(model->setup.vocabulary)) &&
+                      add(root, "batches", new_integer(batches)) &&
+                      add(root, "flops_per_token", new_real(lh_session_flops_per_token(session))) &&
+                      add_options(root, "model_options", model->options) &&
+                      add_options(root, "task_options", task->options) &&
+                      add_options(root, "train_options", lh_session_train_options(session));
     free(data);
     return good;
 }

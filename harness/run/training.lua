@@ -177,9 +177,19 @@ local function train_watched(run, results, session, shown, curve)
   end, function(...) shown:evaluating(...) end)
 end
 
+-- Gives a session that was trained the weights of its best evaluation, if it had one.
+local function load_best(run, results, session)
+  local best = results:best_weights(run.id)
+  if ranks.exists(best) then return session:load_weights(best) end
+  for _, point in ipairs(ranks.first and results:read_curve(run.id, session:info().step) or {}) do
+    if (point.valid_bits or "") ~= "" or (point.valid_mse or "") ~= "" then
+      error(best .. " is gone, the best weights of this run so far: put it back, or begin anew by --force", 0)
+    end
+  end
+end
+
 -- The same on every rank; with early stopping the session ends with its best weights.
 local function train(run, results, session, shown, begun)
-  local best = results:best_weights(run.id)
   local complete
   local curve = ranks.together(begin_curve, run, results, session, begun)
   if ranks.first then
@@ -192,9 +202,7 @@ local function train(run, results, session, shown, begun)
   if complete and run.keeps_checkpoint then
     ranks.together(session.save, session, results:last_checkpoint(run.id))
   end
-  if complete and keeps_best and ranks.exists(best) then
-    ranks.together(session.load_weights, session, best)
-  end
+  if complete and keeps_best then ranks.together(load_best, run, results, session) end
   return complete
 end
 

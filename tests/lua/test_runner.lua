@@ -554,6 +554,37 @@ t.test("what two experiments share is run once, and behind what its rows start f
   t.equal(runner.run(both, settings), 1)
 end)
 
+t.test("a run whose best weights are gone does not end with its last ones", function()
+  local text = [[
+    bench:row { "gone", model = lh.models.gpt2(size), task = task, train = lh.train { steps = 25, optimizer = "adam",
+      warmup = 1, log_every = 1, evaluate_every = 10, checkpoint_every = 10, keep_best = true } }]]
+  local Store = getmetatable(store.at(folder, "chain")).__index
+  local extend = Store.extend_curve
+  function Store.extend_curve(...)
+    local add, file = extend(...)
+    return function(point)
+      if point.step > 21 then error("the disk is full", 0) end
+      add(point)
+    end, file
+  end
+  t.equal(runner.run(load(text), settings), 1)
+  Store.extend_curve = extend
+  local function row()
+    for _, run in ipairs(store.at(folder, "chain"):rows()) do
+      if run.row == "gone" then return run end
+    end
+  end
+  local path = store.at(folder, "chain"):best_weights(row().run_id)
+  local kept = core.read_file(path)
+  core.remove_file(path)
+  t.equal(runner.run(load(text), settings), 1)
+  t.contains(row().error, path .. " is gone, the best weights of this run so far: put it back, or begin anew by "
+    .. "--force")
+  core.write_file(path, kept)
+  t.equal(runner.run(load(text), settings), 0)
+  t.equal(row().status, "done")
+end)
+
 t.test("a source must be there", function()
   t.fails(function() run [[
     bench:row { "x", model = lh.models.gpt2(size), task = task, train = none, from = "y" }]]
