@@ -150,11 +150,18 @@ local function own_curve_columns(run, gates)
   return table.move(watched, 1, #watched, #columns + 1, columns)
 end
 
+-- What a run has left beside its checkpoint, which goes on from both.
+local function fail_gone(path, what)
+  error(("%s is gone, the %s of this run so far: put it back, or begin anew by --force"):format(path, what), 0)
+end
+
 -- On rank 0, what results:extend_curve gives of a curve that goes on from that of the run `begun`. A
 -- finished run that is run again loses its row before its curve.
 local function begin_curve(run, results, session, begun)
   if not ranks.first then return nil end
-  local points = results:read_curve(begun, session:info().step)
+  local step, path = session:info().step, results:curve(begun)
+  local points = results:read_curve(begun, step)
+  if step > 0 and #points == 0 and not core.exists(path) then fail_gone(path, "curve") end
   local _, gates = gates_of(session)
   if finished.row(run.id, results) then results:forget(run.id) end
   return { results:extend_curve(run.id, points, own_curve_columns(run, gates)) }
@@ -183,7 +190,7 @@ local function load_best(run, results, session)
   if ranks.exists(best) then return session:load_weights(best) end
   for _, point in ipairs(ranks.first and results:read_curve(run.id, session:info().step) or {}) do
     if (point.valid_bits or "") ~= "" or (point.valid_mse or "") ~= "" then
-      error(best .. " is gone, the best weights of this run so far: put it back, or begin anew by --force", 0)
+      fail_gone(best, "best weights")
     end
   end
 end

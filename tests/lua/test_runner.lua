@@ -554,7 +554,7 @@ t.test("what two experiments share is run once, and behind what its rows start f
   t.equal(runner.run(both, settings), 1)
 end)
 
-t.test("a run whose best weights are gone does not end with its last ones", function()
+t.test("a run whose curve or best weights are gone does not end with what is left", function()
   local text = [[
     bench:row { "gone", model = lh.models.gpt2(size), task = task, train = lh.train { steps = 25, optimizer = "adam",
       warmup = 1, log_every = 1, evaluate_every = 10, checkpoint_every = 10, keep_best = true } }]]
@@ -574,13 +574,15 @@ t.test("a run whose best weights are gone does not end with its last ones", func
       if run.row == "gone" then return run end
     end
   end
-  local path = store.at(folder, "chain"):best_weights(row().run_id)
-  local kept = core.read_file(path)
-  core.remove_file(path)
-  t.equal(runner.run(load(text), settings), 1)
-  t.contains(row().error, path .. " is gone, the best weights of this run so far: put it back, or begin anew by "
-    .. "--force")
-  core.write_file(path, kept)
+  local made = store.at(folder, "chain")
+  for name, what in pairs { curve = "curve", best_weights = "best weights" } do
+    local path = made[name](made, row().run_id)
+    local kept = core.read_file(path)
+    core.remove_file(path)
+    t.equal(runner.run(load(text), settings), 1)
+    t.contains(row().error, ("%s is gone, the %s of this run so far: put it back, or begin anew"):format(path, what))
+    core.write_file(path, kept)
+  end
   t.equal(runner.run(load(text), settings), 0)
   t.equal(row().status, "done")
 end)

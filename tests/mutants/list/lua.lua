@@ -12,7 +12,7 @@ return {
   {
     file = "harness/run/training.lua", tests = "tests/harness/test_extend.sh",
     { "not run.starts_over and extension.of", "extension.of", "a forced run goes on" },
-    { "results:read_curve(begun, session", "results:read_curve(run.id, session", "a curve loses what was before" },
+    { "results:read_curve(begun, step)", "results:read_curve(run.id, step)", "a curve loses what was before" },
   },
   {
     file = "harness/run/metrics.lua", tests = "tests/lua/test_unscored.lua",
@@ -91,7 +91,7 @@ return {
     { "scored[split] = session:evaluate(split, hear)", 'scored[split] = session:evaluate("valid", hear)', "the test split's metrics are the validation split's" },
     { 'record.error and "diverged" or "done"', '"done"', "a run that diverged is done" },
     { "if keeps_best and p.is_best then", "if keeps_best then", "the last weights are kept for the best" },
-    { "if complete and keeps_best and ranks.exists(best) then", "if complete and keeps_best and not ranks.exists(best) then", "the best weights are not taken back" },
+    { "if complete and keeps_best then", "if complete and not keeps_best then", "the best weights are not taken back" },
     { 'metrics.fill_from(record, "model", info)', "", "model metrics are not recorded" },
     { "results:end_attempt(run.id)", "", "checkpoints of finished runs stay", tests = whole_run },
     { "if good then return session, id end", "", "a checkpoint is read and forgotten", tests = "tests/lua/test_runner.lua" },
