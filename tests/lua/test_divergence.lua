@@ -251,14 +251,15 @@ t.test("a run that is resumed has the peak of its training", function()
   local bench = script.load(path, { scale = "smoke" })
   local results = store.open(folder, "cut")
   local plan = plan.of(bench, { results = folder, scale = "smoke", device = "cpu" })[1]
-  local row = plan.row
+  local row, id = plan.row, identity.of(plan).run_id
+  results:write_curve(id, {})
   do
     local session <close> = core.session {
       model = row.model.options, task = row.task.options, train = row.train.options,
       seed = plan.seed, device = "cpu",
     }
-    t.check(session:train(results:checkpoint(identity.of(plan).run_id)))
-    t.check(core.exists(results:checkpoint(identity.of(plan).run_id)))
+    t.check(session:train(results:checkpoint(id)))
+    t.check(core.exists(results:checkpoint(id)))
   end
   local _, resumed = run("cut", language:format(3, "0.1", "clip = 1"))
   t.equal(resumed.status, "done")
