@@ -330,6 +330,20 @@ t.test("a legend names every curve, and shows its mark", function()
   end
 end)
 
+t.test("the chart of trials names the rows whose trials are by another score", function()
+  local tuned = lh.experiment "gates-tuned"
+  for i, by in ipairs { "valid_bits_per_token", "valid_accuracy" } do
+    tuned:row { "row " .. i, model = encoded, task = task, train = train, dataset = "set1",
+      tune = lh.tune { rate = { 1e-3, 1e-2 }, by = by } }
+  end
+  for i, trial in ipairs(tuned.trials.rows) do
+    runs.put(folder, tuned.trials, { label = trial.label, scale = "smoke", valid_bits_per_token = i,
+      status = i == 4 and "failed" or "done" })
+  end
+  local made = lists.named(chart.values(tuned, settings, results.of(tuned, settings)), "trials")
+  t.equal(made.x_title, "rate (circle: chosen; by another score or option, not shown: row 2)")
+end)
+
 t.test("columns are as many as there are rows, beyond eight colours hatched", function()
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
   local many, names = lh.experiment "gates-many", {}

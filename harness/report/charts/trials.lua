@@ -3,6 +3,7 @@
 -- It is drawn unasked where rows are tuned (chart.lua).
 local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
+local summary = require "longhaul.report.summary"
 
 local trials = {
   says = "the validation score of each row's trials (`lh.tune`) over an option that was tried, the best of those with "
@@ -83,14 +84,21 @@ local function is_positive(lines)
   return true
 end
 
--- What the x title says of the marks, and of trials that have none.
-local function note_of(without)
-  local lost = without > 0 and ("; %d trial%s without a score"):format(without, without == 1 and "" or "s") or ""
-  return (" (circle: chosen%s)"):format(lost)
+-- The most rows that the x title names.
+local most_named = 2
+
+-- What the x title says of the marks, of trials that have none, and of the rows `others`, which tried otherwise.
+local function note_of(without, others)
+  local texts = { "circle: chosen" }
+  if without > 0 then texts[2] = ("%d trial%s without a score"):format(without, without == 1 and "" or "s") end
+  if #others > 0 then
+    texts[#texts + 1] = "by another score or option, not shown: " .. summary.first(others, most_named)
+  end
+  return (" (%s)"):format(table.concat(texts, "; "))
 end
 
 function trials.draw(view, plot, dataset)
-  local lines, names, marks, without, first = {}, {}, {}, 0, nil
+  local lines, names, marks, without, first, others = {}, {}, {}, 0, nil, {}
   for _, each in ipairs(tuned_rows(view, plot, dataset)) do
     first = first or each
     local is_alike = each.name == first.name and each.row.tune.by == first.row.tune.by
@@ -99,7 +107,8 @@ function trials.draw(view, plot, dataset)
       lines[#lines + 1], names[#names + 1] = curve, each.row.label
       marks[#marks + 1] = chosen(each, curve, #lines)
     end
-    without = without + lost
+    without = without + (is_alike and lost or 0)
+    others[#others + 1] = not is_alike and each.row.label or nil
   end
   if #lines == 0 then return nil end
   local by, rounds = first.row.tune.by, first.row.tune.rounds
@@ -108,7 +117,7 @@ function trials.draw(view, plot, dataset)
   local made = parts.new("lines", parts.title(view, plot, what, dataset), first.name, by)
   parts.add_curves(made, lines, names, { marks = true, published = marks, x = { log = is_positive(lines), room = 0.05 },
     y = { metric = by, room = 0.05 } })
-  made.x_title = made.x_title .. note_of(without)
+  made.x_title = made.x_title .. note_of(without, others)
   return made
 end
 
