@@ -14,7 +14,8 @@ lh_status lh_data_folders(char *path[LH_DATA_FOLDERS], int *count);
 lh_status lh_cache_folder(char **path);
 
 /* The first of <folder>/<name> over the data folders that exists. Gives *path (free()), NULL when
- * there is none, as of an empty name and of one that begins with a dot. Fails as lh_data_folders. */
+ * there is none, as of an empty name and of one that begins with a dot. Fails as lh_data_folders.
+ */
 lh_status lh_data_find(const char *name, char **path);
 
 /* Fails with LH_EIO: there are no `what` ("data") called `name`, what was meant and what there is

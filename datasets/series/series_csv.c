@@ -100,12 +100,13 @@ static lh_status read_date(reader *r, const char *text) {
     int64_t moment = 0;
     const lh_date_style style = lh_date_parse(text, &moment);
     if (style == LH_DATE_NONE)
-        return lh_fail(LH_EFORMAT,
-                       "%s: line %lld, column 1: '%.40s' is no date like 2016-07-01 00:00:00, "
-                       "2016-07-01T00:00, 2016-07-01 or 7/1/2016 0:00, with four digits of the year "
-                       "and without a zone but Z and parts of seconds; the first column is to have "
-                       "them",
-                       r->path, (long long)r->line, text);
+        return lh_fail(
+            LH_EFORMAT,
+            "%s: line %lld, column 1: '%.40s' is no date like 2016-07-01 00:00:00, "
+            "2016-07-01T00:00, 2016-07-01 or 7/1/2016 0:00, with four digits of the year "
+            "and without a zone but Z and parts of seconds; the first column is to have "
+            "them",
+            r->path, (long long)r->line, text);
     if (r->style != LH_DATE_NONE && style != r->style)
         return lh_fail(LH_EFORMAT,
                        "%s: line %lld, column 1: '%.40s' is written in another style than the "

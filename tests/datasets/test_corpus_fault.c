@@ -18,12 +18,11 @@ static int open_child(int fail_at, const char *options, int64_t vocabulary) {
     if (open_corpus(options, &corpus) != LH_OK)
         return lh_error_get()->status == LH_EMEMORY || lh_error_get()->status == LH_EIO ? FAILED
                                                                                         : OTHER;
-    const bool same = lh_corpus_documents(corpus, LH_TRAIN) == 3 &&
-                      lh_corpus_documents(corpus, LH_VALID) == 2 &&
-                      lh_corpus_documents(corpus, LH_TEST) == 1 &&
-                      lh_corpus_notes(corpus) == NULL &&
-                      lh_tokenizer_vocabulary(lh_corpus_tokenizer(corpus)) == vocabulary &&
-                      lh_error_get()->status == LH_OK;
+    const bool same =
+        lh_corpus_documents(corpus, LH_TRAIN) == 3 && lh_corpus_documents(corpus, LH_VALID) == 2 &&
+        lh_corpus_documents(corpus, LH_TEST) == 1 && lh_corpus_notes(corpus) == NULL &&
+        lh_tokenizer_vocabulary(lh_corpus_tokenizer(corpus)) == vocabulary &&
+        lh_error_get()->status == LH_OK;
     lh_corpus_destroy(corpus);
     return same ? SAME : OTHER;
 }
