@@ -78,6 +78,7 @@ return {
     file = "datasets/series/calendar.c", tests = "tests/datasets/test_series.c",
     { "of_era / 4 - of_era / 100", "of_era / 4", "1900 is a leap year" },
     { "3600 * hour + 60 * minute", "3600 * hour + minute", "minutes are seconds" },
+    { "take(at, YEAR_DIGITS, YEAR_DIGITS", "take(at, 1, YEAR_DIGITS", "98 is a year" },
   },
   {
     file = "datasets/tokens/words.c", tests = "tests/datasets/test_words.c",
@@ -106,6 +107,7 @@ return {
   {
     file = "datasets/text/defects.c", tests = "tests/datasets/test_defects.c",
     { "if (used > 0 && text[used - 1] == ' ') used -= 1;", "", "a space at the end stays" },
+    { "count == 1 && spells", "count == 1", "the unknown word is both answers" },
   },
   {
     file = "datasets/tokens/bpe.c", tests = "tests/datasets/test_bpe.c",
