@@ -148,11 +148,29 @@ static scale scale_of(const lh_series *series, int64_t channel) {
     return (scale){mean, deviation > 0.0 ? deviation : 1.0};
 }
 
-static void standardise_channel(lh_series *series, int64_t channel) {
+#define FARTHEST 1e18 /* whose square still is a float */
+
+/* Of a file: what is generated is near. */
+static lh_status refuse_far(const lh_series *series, int64_t index, double deviation) {
+    const lh_series_table *table = &series->table;
+    char date[LH_DATE_TEXT];
+    lh_date_format(table->first + index / table->channels * table->step, date);
+    return lh_fail(LH_EFORMAT,
+                   "%s: %s is %g on %s, too far from its training rows, whose deviation is %g: "
+                   "leave the channel out, or mend it",
+                   series->path, table->name[index % table->channels], table->values[index], date,
+                   deviation);
+}
+
+static lh_status standardise_channel(lh_series *series, int64_t channel) {
     const lh_series_table *table = &series->table;
     const scale of = scale_of(series, channel);
-    for (int64_t i = channel; i < table->rows * table->channels; i += table->channels)
-        series->values[i] = (real)((table->values[i] - of.mean) / of.deviation);
+    for (int64_t i = channel; i < table->rows * table->channels; i += table->channels) {
+        const double value = (table->values[i] - of.mean) / of.deviation;
+        if (fabs(value) > FARTHEST) return refuse_far(series, i, of.deviation);
+        series->values[i] = (real)value;
+    }
+    return LH_OK;
 }
 
 static lh_status standardise(lh_series *series) {
@@ -162,7 +180,7 @@ static lh_status standardise(lh_series *series) {
     series->features = lh_allocate(rows * (size_t)series->times * sizeof *series->features);
     if (series->values == NULL || series->features == NULL) return LH_EMEMORY;
     for (int64_t c = 0; c < table->channels; ++c)
-        standardise_channel(series, c);
+        LH_TRY(standardise_channel(series, c));
     return LH_OK;
 }
 

@@ -120,7 +120,7 @@ static lh_status read_date(reader *r, const char *text) {
     return LH_OK;
 }
 
-#define LARGEST 1e30 /* whose square still is a double, and a quotient by a deviation a float */
+#define LARGEST 1e30 /* whose square still is a double */
 
 static const char instead[] =
     "; `longhaul data import --kind series` leaves columns out (--columns) and "

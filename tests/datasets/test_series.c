@@ -223,6 +223,19 @@ TEST(names_and_options_that_do_not_fit) {
     CHECK_FAILS(open_series("freq=d", &series), LH_EOPTION, "freq");
 }
 
+/* Squares of what is farther are no floats, and a loss of them tells of a rate that is too high. */
+TEST(a_value_far_beyond_the_training_rows_is_refused) {
+    lh_series *series = NULL;
+    CHECK_FAILS(
+        open_string("date,a,b\n2020-01-01,1,0\n2020-01-02,1,1e-20\n2020-01-03,1,5\n", &series),
+        LH_EFORMAT,
+        "b is 5 on 2020-01-03 00:00:00, too far from its training rows, whose "
+        "deviation is 5e-21");
+    REQUIRE_OK(
+        open_string("date,a,b\n2020-01-01,1,0\n2020-01-02,1,1\n2020-01-03,1,1e17\n", &series));
+    lh_series_destroy(series);
+}
+
 TEST(a_constant_channel_keeps_its_scale) {
     lh_series *series = NULL;
     REQUIRE_OK(open_string("date,a\n2020-01-01 00:00,7\n2020-01-01 00:15,7\n2020-01-01 00:30,9\n",
