@@ -142,7 +142,7 @@ t.test("three idle rounds decide what the quartiles of one leave open, row besid
   end
   time(5, 90, 80)
   time(6, 500, nil) -- alone: beside no other
-  t.equal(judged("step_time_ms", "books").reason, "p = 0.44 over 4 rounds of step times, below 0.05 decides")
+  t.equal(judged("step_time_ms", "books").reason, "p = 0.44 over 4 rounds of step times, below 0.025 decides")
 end)
 
 t.test("a round that lacks a metric, as an mfu above 1, is none of its rounds", function()
