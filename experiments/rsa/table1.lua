@@ -1,6 +1,6 @@
 -- "Encoding Recurrence into Transformers", Table 1: errors of forecasts, Informer, LogSparse and
 -- Transformer-XL against themselves with recurrence encoding.
--- At `study` 2 hours of two cores.
+-- At `study` 2.4 hours of two cores.
 local lh = require "longhaul"
 local series = lh.include "series.lua"
 
