@@ -414,10 +414,11 @@ function Store:best_weights(id) return ("%s/weights/%s.best.safetensors"):format
 
 function Store:curve(id) return ("%s/curves/%s.csv"):format(self.path, id) end
 
--- What a run leaves beside its row: the columns without which a file is another one, and those of them that
--- hold a number in each line.
-local curves = { needed = { "step" }, full = { "step" } }
-local probes = { needed = { "name", "value" }, full = {} }
+-- What a run leaves beside its row: the name of the file where a packed folder has it of all runs, the columns without
+-- which a file is another one, those of them that hold a number in each line, and what reads a run's own file: a curve
+-- may be under way.
+local curves = { name = "curves", needed = { "step" }, full = { "step" }, read = csv.read_lines }
+local probes = { name = "probes", needed = { "name", "value" }, full = {}, read = csv.read }
 
 -- All other columns hold numbers or nothing, a model's own among them.
 local is_text = lists.set({ "run_id", "name" }).has
@@ -428,10 +429,9 @@ local function check_numbers(path, lines, columns, kind)
   csv.check_numbers(path, lines, kind.full, numbers)
 end
 
--- The lines of a run in <name>.csv, where a packed folder has those of all runs; {} where it has
--- none.
-local function packed(self, name, id, kind)
-  local path = ("%s/%s.csv"):format(self.path, name)
+-- The lines of a run in a packed folder; {} where it has none.
+local function packed(self, id, kind)
+  local path = ("%s/%s.csv"):format(self.path, kind.name)
   local by_run = known(self, path, function(there)
     if not there then return {} end
     local lines, columns = csv.read(path, joined({ "run_id" }, kind.needed))
@@ -446,11 +446,11 @@ local function packed(self, name, id, kind)
   return by_run[id] or {}
 end
 
-local function curve_lines(self, id)
-  local path = self:curve(id)
-  if not core.exists(path) then return packed(self, "curves", id, curves) end
-  local lines, columns = csv.read_lines(path, curves.needed)
-  check_numbers(path, lines, columns, curves)
+-- The lines of a run, whose own file would be at `path`.
+local function lines_of(self, path, id, kind)
+  if not core.exists(path) then return packed(self, id, kind) end
+  local lines, columns = kind.read(path, kind.needed)
+  check_numbers(path, lines, columns, kind)
   return lines
 end
 
@@ -458,7 +458,7 @@ end
 --- after its last checkpoint.
 function Store:read_curve(id, step)
   local kept = {}
-  for _, point in ipairs(curve_lines(self, id)) do
+  for _, point in ipairs(lines_of(self, self:curve(id), id, curves)) do
     if csv.number(point.step) <= step then kept[#kept + 1] = point end
   end
   return kept
@@ -492,18 +492,12 @@ function Store:write_probes(id, probes)
   csv.write(self:probes(id), { "name", "value" }, probes)
 end
 
-local function probe_lines(self, id)
-  local path = self:probes(id)
-  if not core.exists(path) then return packed(self, "probes", id, probes) end
-  local lines, columns = csv.read(path, probes.needed)
-  check_numbers(path, lines, columns, probes)
-  return lines
-end
-
 --- As a table from name to number; empty where nothing was written.
 function Store:read_probes(id)
   local values = {}
-  for _, probe in ipairs(probe_lines(self, id)) do values[probe.name] = csv.number(probe.value) end
+  for _, probe in ipairs(lines_of(self, self:probes(id), id, probes)) do
+    values[probe.name] = csv.number(probe.value)
+  end
   return values
 end
 
