@@ -85,7 +85,6 @@ static int64_t row_at(const lh_series *series, int64_t moment) {
 }
 
 static lh_status split_by_months(lh_series *series, bool calendar) {
-    static const char *const names[] = {"training", "validation", "test"};
     const lh_series_table *table = &series->table;
     if (series->known == NULL)
         return lh_fail(LH_EOPTION, "option 'borders': only ETTh1, ETTh2, ETTm1 and Weather are "
@@ -97,9 +96,9 @@ static lh_status split_by_months(lh_series *series, bool calendar) {
                                         : table->first + months * 30 * 86400;
         const int64_t end = row_at(series, moment);
         if (end > table->rows)
-            return lh_fail(LH_EFORMAT,
-                           "%s: %lld rows, but the %s split ends at row %lld: is the file whole?",
-                           series->source, (long long)table->rows, names[s], (long long)end);
+            return lh_fail(
+                LH_EFORMAT, "%s: %lld rows, but the %s split ends at row %lld: is the file whole?",
+                series->source, (long long)table->rows, lh_split_words[s], (long long)end);
         series->split[s] = (lh_series_range){begin, end};
         begin = end;
     }

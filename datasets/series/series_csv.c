@@ -126,16 +126,16 @@ static const char instead[] =
     "; `longhaul data import --kind series` leaves columns out (--columns) and "
     "fills cells (--missing)";
 
-static lh_status read_value(reader *r, const char *text, size_t length) {
+static lh_status read_value(reader *r, const char *text) {
     lh_series_table *table = r->table;
     const char *name = table->name[r->field - 1];
     char *end = NULL;
     const double value = strtod(text, &end);
     const long long line = r->line, column = r->field + 1;
-    if (length == 0)
+    if (*text == '\0')
         return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): an empty cell%s", r->path,
                        line, column, name, instead);
-    if (end != text + length || strpbrk(text, "xX") != NULL) /* strtod reads hexadecimal ones */
+    if (*end != '\0' || strpbrk(text, "xX") != NULL) /* strtod reads hexadecimal ones */
         return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): '%.40s' is no number%s",
                        r->path, line, column, name, text, instead);
     if (isfinite(value) && fabs(value) > LARGEST)
@@ -159,7 +159,7 @@ static lh_status read_cell(reader *r, const char *text, size_t length) {
     if (r->field > r->table->channels)
         return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld: a field more than the header has",
                        r->path, (long long)r->line, (long long)(r->field + 1));
-    if (r->field > 0) return read_value(r, text, length);
+    if (r->field > 0) return read_value(r, text);
     LH_TRY(lh_series_table_reserve(r->table));
     return read_date(r, text);
 }

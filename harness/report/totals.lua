@@ -56,10 +56,11 @@ function totals.of(records)
       order[#order + 1] = key
     end
     local group, maker = groups[key], totals.maker(record)
-    local own = group.by_maker[maker] or empty(record, maker)
-    if not group.by_maker[maker] then group[#group + 1] = own end
-    group.by_maker[maker] = own
-    count(own, record)
+    if not group.by_maker[maker] then
+      group.by_maker[maker] = empty(record, maker)
+      table.insert(group, group.by_maker[maker])
+    end
+    count(group.by_maker[maker], record)
     count(group.all, record)
   end
   local list = {}

@@ -30,9 +30,12 @@ function views.owner_of(path)
   return (scale or "") ~= "" and views.owner(scale, device) or nil
 end
 
+-- Where a view lies that has not the plain name.
+local function own_path(base, owner, extension) return ("%s.%s.%s"):format(base, owner, extension) end
+
 --- Where the view <base>.<extension> of `owner` lies, under either name; nil where there is none.
 function views.find(base, extension, owner)
-  local plain, own = base .. "." .. extension, ("%s.%s.%s"):format(base, owner, extension)
+  local plain, own = base .. "." .. extension, own_path(base, owner, extension)
   if views.owner_of(plain) == owner then return plain end
   return core.exists(own) and own or nil
 end
@@ -44,9 +47,9 @@ function views.make_room(base, extensions, owner)
   for _, extension in ipairs(extensions) do
     local path = base .. "." .. extension
     if before and before ~= owner and core.exists(path) then
-      core.rename_file(path, ("%s.%s.%s"):format(base, before, extension))
+      core.rename_file(path, own_path(base, before, extension))
     end
-    core.remove_file(("%s.%s.%s"):format(base, owner, extension))
+    core.remove_file(own_path(base, owner, extension))
   end
 end
 
@@ -54,7 +57,7 @@ end
 function views.remove(base, extensions, owner)
   local is_plain, removed = views.owner_of(base .. "." .. extensions[1]) == owner, false
   for _, extension in ipairs(extensions) do
-    local paths = { ("%s.%s.%s"):format(base, owner, extension), is_plain and base .. "." .. extension or nil }
+    local paths = { own_path(base, owner, extension), is_plain and base .. "." .. extension or nil }
     for _, path in ipairs(paths) do
       removed = removed or core.exists(path)
       core.remove_file(path)

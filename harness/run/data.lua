@@ -559,6 +559,12 @@ local function name_of(from, is_file)
   return name
 end
 
+-- What takes these texts over.
+local function import_of(paths, from, joined)
+  if all_lines(paths) then return joined and import_texts or import_lines end
+  return is_alone(paths, from) and import_text or import_texts
+end
+
 --- Copies a tree into the cache folder as a corpus: a document per file, or per folder (the paper
 --- joins all files of a repository) with options.join_folders. One file of text, and files of JSON lines that are not
 --- joined, stay as they are. options.replace: in the place of the corpus that has the name.
@@ -566,12 +572,10 @@ function data.import(from, name, options)
   from = from:gsub("(.)/+$", "%1")
   local paths, beside = splits.files(files_of(from), from)
   if #paths == 0 then error(from .. ": there is no text in it", 0) end
-  local joined, are_lines = options.join_folders, all_lines(paths)
-  local import = are_lines and not joined and import_lines or not are_lines and is_alone(paths, from) and import_text
-    or import_texts
+  local import = import_of(paths, from, options.join_folders)
   name = name or name_of(from, paths[1] == from)
   local target, said = data.make(name, options.replace, function(folder)
-    local documents, imported = import(paths, from, folder, joined)
+    local documents, imported = import(paths, from, folder, options.join_folders)
     if documents == 0 then error(from .. ": there is no text in it", 0) end
     return imported
   end)

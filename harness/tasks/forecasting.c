@@ -68,8 +68,6 @@ static const lh_option_table options[] = {
 
 /* ---- opening ---- */
 
-static const char *const names[LH_SPLITS] = {"training", "validation", "test"};
-
 /* Windows whose predicted steps all lie in the split; the observed ones may lie before it. */
 static lh_status find_windows(const forecasting *task, lh_split split, windows *out) {
     const lh_series_range range = lh_series_split(task->series, split);
@@ -78,7 +76,7 @@ static lh_status find_windows(const forecasting *task, lh_split split, windows *
     if (out->count > 0) return LH_OK;
     return lh_fail(
         LH_EOPTION, "%s: the %s split has %lld rows, too few for seq_len %lld and pred_len %lld",
-        lh_series_source(task->series), names[split], (long long)(range.end - range.begin),
+        lh_series_source(task->series), lh_split_words[split], (long long)(range.end - range.begin),
         (long long)task->seq_len, (long long)task->pred_len);
 }
 
@@ -241,7 +239,7 @@ static lh_status drop_last(const forecasting *task, lh_split split, windows *of)
         return lh_fail(LH_EOPTION,
                        "option 'drop_last': the %lld windows of the %s split that are evaluated "
                        "fill no batch of %lld",
-                       (long long)of->count, names[split], (long long)task->rows);
+                       (long long)of->count, lh_split_words[split], (long long)task->rows);
     of->count -= left_out;
     return LH_OK;
 }

@@ -208,13 +208,13 @@ static lh_status score_all(pass *p, lh_split split, lh_metrics *out) {
 /* A number that is none would vanish on its way: nothing could tell it from one that is absent. */
 static lh_status check_numbers(const lh_session *session, lh_split split,
                                const lh_metrics *metrics) {
-    static const char *const names[LH_SPLITS] = {"training", "validation", "test"};
     for (int i = 0; i < metrics->count; ++i) {
         if (isnan(metrics->entry[i].value))
             return lh_fail(LH_EINTERNAL,
                            "evaluate: %s of the %s split is not a number after step %lld: try a "
                            "lower rate, a longer warmup, or clip",
-                           metrics->entry[i].name, names[split], (long long)session->record.step);
+                           metrics->entry[i].name, lh_split_words[split],
+                           (long long)session->record.step);
     }
     return LH_OK;
 }

@@ -145,18 +145,21 @@ t.test("two seeds decide no count", function()
   t.equal(judge(predicate.equal(wins, 1)), "undecided")
 end)
 
+local function around_one(count, spread)
+  local values = {}
+  for i = 1, count do values[i] = 1 + spread * (i - (count + 1) / 2) end
+  return values
+end
+
 -- Seeds around 1 whose margin against 0 has the p-value that is asked for, as near as steps allow.
 local function seeds_with(count, p_value)
   local low, high = 0, 100
   for _ = 1, 60 do
-    local spread, values = (low + high) / 2, {}
-    for i = 1, count do values[i] = 1 + spread * (i - (count + 1) / 2) end
-    local _, err = statistics.mean_error(values)
+    local spread = (low + high) / 2
+    local _, err = statistics.mean_error(around_one(count, spread))
     if statistics.p_value(1, err, count) < p_value then low = spread else high = spread end
   end
-  local values = {}
-  for i = 1, count do values[i] = 1 + low * (i - (count + 1) / 2) end
-  return cell(table.unpack(values))
+  return cell(table.unpack(around_one(count, low)))
 end
 
 t.test("seeds that were added decide at half the level of those before", function()
