@@ -246,6 +246,11 @@ lh_status lh_atomic_file_write(lh_atomic_file *file, const void *data, size_t by
     return LH_OK;
 }
 
+lh_status lh_atomic_file_flush(lh_atomic_file *file) {
+    if (lh_io_refused() || fflush(file->stream) != 0) return lh_io_failure("write", file->path);
+    return LH_OK;
+}
+
 /* Makes a rename in the folder of `path` durable. */
 static lh_status sync_folder(const char *path) {
     char *folder = folder_of(path);
@@ -260,7 +265,7 @@ static lh_status sync_folder(const char *path) {
 }
 
 static lh_status sync_contents(lh_atomic_file *file) {
-    if (lh_io_refused() || fflush(file->stream) != 0) return lh_io_failure("write", file->path);
+    LH_TRY(lh_atomic_file_flush(file));
     if (lh_io_refused() || fsync(fileno(file->stream)) != 0)
         return lh_io_failure("sync", file->path);
     return LH_OK;

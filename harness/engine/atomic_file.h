@@ -14,9 +14,13 @@ typedef struct lh_atomic_file lh_atomic_file;
  * abandon it. Fails: LH_EIO, also where `path` is a folder or a device, which a rename would take
  * away. */
 lh_status lh_atomic_file_open(const char *path, lh_atomic_file **out);
-/* The name of the partial file, for another program to write to. Lends until the file ends. */
+/* The name of the partial file, for another program to read or write. Lends until the file ends.
+ * This process must not open it: closing it again gives back the lock that keeps others from
+ * sweeping the file away, and so does replacing it. */
 const char *lh_atomic_file_name(const lh_atomic_file *file);
 lh_status lh_atomic_file_write(lh_atomic_file *file, const void *data, size_t bytes);
+/* Lets another program read what was written so far. */
+lh_status lh_atomic_file_flush(lh_atomic_file *file);
 
 /* Syncs the file, renames it to its path, syncs the folder. Ends the file in any case; after a
  * failure the old contents of the path stand (the new ones, when only the folder's sync failed). */

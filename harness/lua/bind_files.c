@@ -65,6 +65,15 @@ static int file_name(lua_State *lua) {
     return 1;
 }
 
+static int file_write(lua_State *lua) {
+    lh_atomic_file *file = *file_at(lua);
+    size_t bytes = 0;
+    const char *text = luaL_checklstring(lua, 2, &bytes);
+    lh_lua_check(lua, lh_atomic_file_write(file, text, bytes));
+    lh_lua_check(lua, lh_atomic_file_flush(file));
+    return 0;
+}
+
 static int file_commit(lua_State *lua) {
     lh_atomic_file **file = file_at(lua), *done = *file;
     *file = NULL;
@@ -72,10 +81,12 @@ static int file_commit(lua_State *lua) {
     return 0;
 }
 
-/* begin_file(path) -> to be closed: a file that another program writes under the name that :name()
- * gives; :commit() puts it in the place of `path`, closing it before takes it away. */
+/* begin_file(path) -> to be closed: a file that :write(text) adds to, and that another program reads
+ * or writes under the name that :name() gives; :commit() puts it in the place of `path`, closing it
+ * before takes it away. Opened here by its name it is no longer kept from being swept away. */
 static int begin_file(lua_State *lua) {
-    static const luaL_Reg methods[] = {{"name", file_name}, {"commit", file_commit}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {
+        {"name", file_name}, {"write", file_write}, {"commit", file_commit}, {NULL, NULL}};
     const char *path = luaL_checkstring(lua, 1);
     lh_atomic_file **file = lua_newuserdatauv(lua, sizeof(lh_atomic_file *), 0);
     *file = NULL;

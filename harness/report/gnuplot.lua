@@ -61,10 +61,9 @@ function gnuplot.is_available()
 end
 
 -- gnuplot calls every SVG "Gnuplot", which a browser shows over it.
-local function name_svg(path, title)
-  local svg = core.read_file(path)
-  core.write_file(path, (svg:gsub("<title>Gnuplot</title>",
-    { ["<title>Gnuplot</title>"] = ("<title>%s</title>"):format(quote.html(title)) }, 1)))
+local function named(svg, title)
+  return (svg:gsub("<title>Gnuplot</title>",
+    { ["<title>Gnuplot</title>"] = ("<title>%s</title>"):format(quote.html(title)) }, 1))
 end
 
 -- The program for a while without the characters that no font here has; nil where all are there. SVG is shown with
@@ -74,7 +73,7 @@ local function without_lacking(program, kind)
   local drawable = kind == "svg" and text or fonts.drawable(text)
   if drawable == text then return nil end
   local file = core.begin_file(program)
-  core.write_file(file:name(), drawable)
+  file:write(drawable)
   return file
 end
 
@@ -86,8 +85,8 @@ local function draw(program, kind, output, title)
     quote.shell(other and other:name() or program))))
   local message = pipe:read("a")
   if not pipe:close() then error(("%s: gnuplot: %s"):format(program, message), 0) end
-  if kind == "svg" then name_svg(file:name(), title) end
-  file:commit()
+  -- An SVG is read and written anew: another process may sweep the drawn one away once it was read here.
+  if kind == "svg" then core.write_file(output, named(core.read_file(file:name()), title)) else file:commit() end
 end
 
 --- A chart as a value: data and settings are added to it, and `source`, the line below its title;

@@ -260,6 +260,31 @@ t.test("a character that no font here has is a box of the usual size in PNG, and
   t.contains(core.read_file(folder .. "/signs.gp"), "Größe ≈ 2")
 end)
 
+-- Two processes draw into one folder: what this one has not finished is no leftover to the other.
+t.test("a picture that is being drawn is not swept away by another process", function()
+  if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
+  local program = os.getenv "LONGHAUL_BIN" or core.program_folder() .. "/longhaul"
+  local script, before = os.tmpname(), { read_file = core.read_file, write_file = core.write_file }
+  core.write_file(script, ("require 'longhaul.core'.sweep_folder %q"):format(folder))
+  local function sweep() t.check(os.execute(program .. " lua " .. script), "no sweep") end
+  for name, plain in pairs(before) do
+    core[name] = function(...)
+      local value = plain(...)
+      sweep()
+      return value
+    end
+  end
+  local made = gnuplot.new("bars", "swept \u{10fffd}", "", "") -- no font has it: PNG is drawn from another program
+  made.blocks = { { "bars", { { { 1, 2, 2, 2, "2", 2 } } } }, { "published", { { { 1, 2, 1 } } } } }
+  made.settings = { { "rows", 1 }, { "labels", { "a" } }, { "left", 0.1 }, { "published", 0 } }
+  made.after = { "set xrange [0:3]" }
+  local fine, paths = pcall(gnuplot.chart, folder .. "/swept", made)
+  for name, plain in pairs(before) do core[name] = plain end
+  os.remove(script)
+  t.check(fine, paths)
+  for _, path in ipairs(paths) do t.check(core.exists(path), path) end
+end)
+
 t.test("a long title, or the line below it, has letters so small that it ends within the canvas", function()
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
   local function size_of(letters, is_source)
