@@ -81,9 +81,10 @@ static int file_commit(lua_State *lua) {
     return 0;
 }
 
-/* begin_file(path) -> to be closed: a file that :write(text) adds to, and that another program reads
- * or writes under the name that :name() gives; :commit() puts it in the place of `path`, closing it
- * before takes it away. Opened here by its name it is no longer kept from being swept away. */
+/* begin_file(path) -> to be closed: a file that :write(text) adds to, and that another program
+ * reads or writes under the name that :name() gives; :commit() puts it in the place of `path`,
+ * closing it before takes it away. Opened here by its name it is no longer kept from being swept
+ * away. */
 static int begin_file(lua_State *lua) {
     static const luaL_Reg methods[] = {
         {"name", file_name}, {"write", file_write}, {"commit", file_commit}, {NULL, NULL}};
