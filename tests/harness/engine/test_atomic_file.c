@@ -103,6 +103,18 @@ TEST(a_commit_is_durable) {
     unlink(path);
 }
 
+TEST(another_program_reads_what_was_flushed) {
+    lh_atomic_file *file = NULL;
+    char command[200];
+    REQUIRE_OK(lh_atomic_file_open(path, &file));
+    CHECK_OK(lh_atomic_file_write(file, "read", 4));
+    CHECK_OK(lh_atomic_file_flush(file));
+    snprintf(command, sizeof command, "grep -qx read '%s'", lh_atomic_file_name(file));
+    CHECK_EQ_INT(system(command), 0);
+    lh_atomic_file_abandon(file);
+    CHECK_EQ_INT(clear_folder(), 0);
+}
+
 TEST(the_old_file_stands_until_the_commit) {
     replace_contents("old");
     lh_atomic_file *file = NULL;
