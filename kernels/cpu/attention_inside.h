@@ -108,26 +108,35 @@ static inline lh_attention_operand lh_attention_reals(lh_rows rows) {
     return x;
 }
 
-/* a . (b + c), c optional. As many partial sums as lanes, which join in halves: a sum that the
- * compiler vectorises ends with its lanes one after the other, which takes longer than the products
- * of a head.
- */
-LH_SPECIALIZED real lh_attention_dot_sum(int64_t width, const real *a, const real *b,
-                                         const real *c) {
-    enum { LANES = LH_ATTENTION_VECTOR };
-    real lane[LANES] = {0};
-    int64_t d = 0;
-    for (; d + LANES <= width; d += LANES)
+/* The products of a . (b + c), c optional, from *begin on in whole vectors of `lanes`, summed. As
+ * many partial sums as lanes, which join in halves: a sum that the compiler vectorises ends with
+ * its lanes one after the other, which takes longer than the products of a head. */
+LH_SPECIALIZED real lh_attention_dot_lanes(int lanes, int64_t width, const real *a, const real *b,
+                                           const real *c, int64_t *begin) {
+    real lane[LH_ATTENTION_VECTOR] = {0};
+    int64_t d = *begin;
+    for (; d + lanes <= width; d += lanes)
 #pragma omp simd
-        for (int l = 0; l < LANES; ++l)
+        for (int l = 0; l < lanes; ++l)
             lane[l] += a[d + l] * (c ? b[d + l] + c[d + l] : b[d + l]);
-    for (int l = 0; d + l < width; ++l)
-        lane[l] += a[d + l] * (c ? b[d + l] + c[d + l] : b[d + l]);
-    for (int half = LANES / 2; half > 0; half /= 2)
+    *begin = d;
+    for (int half = lanes / 2; half > 0; half /= 2)
 #pragma omp simd
         for (int l = 0; l < half; ++l)
             lane[l] += lane[l + half];
     return lane[0];
+}
+
+/* a . (b + c), c optional. What a head has beyond whole vectors is summed apart: added to some of
+ * their lanes it would go through memory, where the processor waits for it. */
+LH_SPECIALIZED real lh_attention_dot_sum(int64_t width, const real *a, const real *b,
+                                         const real *c) {
+    int64_t d = 0;
+    real sum = lh_attention_dot_lanes(LH_ATTENTION_VECTOR, width, a, b, c, &d);
+    sum += lh_attention_dot_lanes(4, width, a, b, c, &d);
+    for (; d < width; ++d)
+        sum += a[d] * (c ? b[d] + c[d] : b[d]);
+    return sum;
 }
 
 LH_SPECIALIZED real lh_attention_dot(int64_t width, const real *a, const real *b) {
