@@ -400,6 +400,7 @@ end
 function Store:begin_forced(id, goes_on)
   if goes_on and core.exists(self:forced(id)) then return end
   core.remove_file(self:checkpoint(id))
+  core.remove_file(self:last_checkpoint(id))
   core.remove_file(self:best_weights(id))
   core.write_file(self:forced(id), "")
 end

@@ -337,6 +337,15 @@ local function left_of_attempt(status, is_locked)
   return table.concat(names, " ")
 end
 
+t.test("a run that is forced leaves nothing of the run before it that an extension could go on from", function()
+  local made = store.open(folder, "forced")
+  for _, path in ipairs { made:checkpoint "a", made:last_checkpoint "a", made:last_checkpoint "b" } do
+    core.write_file(path, "of before")
+  end
+  made:begin_forced("a", false)
+  t.equal(table.concat(core.list_folder(made.path .. "/checkpoints"), " "), "a.forced b-last.snapshot")
+end)
+
 t.test("what a run would go on from goes once it is over, unless a process has it", function()
   t.equal(left_of_attempt "done", "a-last.snapshot")
   t.equal(left_of_attempt "diverged", "a-last.snapshot")
