@@ -29,30 +29,35 @@ end
 -- The most rows that are named of those with fewer seeds.
 local most_named = 2
 
---- "3 seeds", or where rows have different numbers "1 to 3 seeds (fewer: LSTM, RNN and 4 more)".
---- `fewest`: by the labels of rows the least that each has.
-function summary.of_seeds(labels, fewest)
-  local least, most, names = math.huge, 0, {}
-  for _, label in ipairs(labels) do
-    least, most = math.min(least, fewest[label]), math.max(most, fewest[label])
+--- How many seeds the values of a table are of, "3 seeds" or "3 to 6 seeds", and the rows that have fewer than others
+--- in their column: "1 to 3 seeds (fewer: LSTM, RNN and 4 more)"; and whether there are any. `counts`: { label =,
+--- column =, seeds = } of each value.
+function summary.of_seeds(counts)
+  local most_of, least, most, fewer = {}, math.huge, 0, lists.set()
+  for _, count in ipairs(counts) do
+    most_of[count.column] = math.max(most_of[count.column] or 0, count.seeds)
+    least, most = math.min(least, count.seeds), math.max(most, count.seeds)
   end
-  for _, label in ipairs(labels) do
-    names[#names + 1] = fewest[label] < most and label or nil
+  for _, count in ipairs(counts) do
+    if count.seeds < most_of[count.column] then fewer:add(count.label) end
   end
-  local unit = most == 1 and "seed" or "seeds"
-  if #names == 0 then return ("%d %s"):format(most, unit) end
-  return ("%d to %d %s (fewer: %s)"):format(least, most, unit, summary.first(names, most_named))
+  local text = ("%s %s"):format(least < most and ("%d to %d"):format(least, most) or most, most == 1 and "seed" or "seeds")
+  if #fewer.list == 0 then return text, false end
+  return ("%s (fewer: %s)"):format(text, summary.first(fewer.list, most_named)), true
 end
 
---- The same of runs; a row's number is the least that it has on a data set.
+-- A column of runs is what a table of them would have as one: those of an experiment on a data set.
+local column_fields = { "experiment", "dataset", "scale", "device" }
+
+--- The same of runs.
 function summary.seeds(runs)
-  local labels, fewest = {}, {}
-  for _, own in ipairs(csv.groups(runs, { "experiment", "row", "dataset", "scale", "device" })) do
-    local label, count = own[1].row or "", summary.count(own, "seed")
-    if not fewest[label] then labels[#labels + 1] = label end
-    fewest[label] = math.min(fewest[label] or count, count)
+  local counts = {}
+  for column, alike in ipairs(csv.groups(runs, column_fields)) do
+    for _, own in ipairs(csv.groups(alike, { "row" })) do
+      counts[#counts + 1] = { label = own[1].row or "", column = column, seeds = summary.count(own, "seed") }
+    end
   end
-  return summary.of_seeds(labels, fewest)
+  return (summary.of_seeds(counts))
 end
 
 --- The days on which runs were made: "2026-11-20" or "2026-11-20 to 2026-11-22"; "" where no run

@@ -110,18 +110,16 @@ local function averages(made)
   return false
 end
 
--- How many seeds the measured values are of, in words, the most, and whether some are of fewer.
+-- How many seeds the measured values are of, in words, the most, and whether some rows have fewer than others.
 local function seeds_of(made)
-  local labels, fewest, most = {}, {}, 0
-  each_cell(made, function(cell, row)
+  local counts, most = {}, 0
+  each_cell(made, function(cell, row, column)
     if cell.measured == nil then return end
-    if not fewest[row.label] then labels[#labels + 1] = row.label end
-    fewest[row.label] = math.min(fewest[row.label] or cell.seeds, cell.seeds)
+    counts[#counts + 1] = { label = row.label, column = column, seeds = cell.seeds }
     most = math.max(most, cell.seeds)
   end)
-  local uneven = false
-  for _, count in pairs(fewest) do uneven = uneven or count < most end
-  return summary.of_seeds(labels, fewest), most, uneven
+  local text, uneven = summary.of_seeds(counts)
+  return text, most, uneven
 end
 
 -- Which value of a column is marked, and what else is; where rows are `uneven`, a better mean of fewer seeds is not.

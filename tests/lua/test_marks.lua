@@ -139,17 +139,21 @@ t.test("as many seeds everywhere are one number, and few of many rows are named"
   local even = seeded("even", { a = 2, b = 2 })
   t.contains(tables.notes(tables.build(even, even.tables[1], results.of(even, settings)))[1],
     "Scale small, 2 seeds, mean ± standard deviation; the best mean, ties not told apart, of a column is marked *.")
-  t.equal(summary.of_seeds({ "a", "b", "c", "d", "e" }, { a = 1, b = 3, c = 2, d = 1, e = 1 }),
-    "1 to 3 seeds (fewer: a, c and 2 more)")
+  local counts = {}
+  for i, seeds in ipairs { 1, 3, 2, 1, 1 } do
+    counts[i] = { label = ("abcde"):sub(i, i), column = 1, seeds = seeds }
+  end
+  t.equal(summary.of_seeds(counts), "1 to 3 seeds (fewer: a, c and 2 more)")
   t.equal(summary.seeds {}, "0 seeds")
-  -- of a row the least that it has anywhere; a seed on two data sets, at two scales, of two
-  -- experiments or on two devices is one
+  -- a seed on two data sets, at two scales, of two experiments or on two devices is one
   local function run(row, seed, more)
     return lh.merged({ experiment = "e", row = row, dataset = "d", scale = "small", device = "cpu", seed = seed },
       more or {})
   end
   t.equal(summary.seeds { run("a", 1), run("a", 2), run("a", 1, { dataset = "f" }), run("b", 1), run("b", 2) },
-    "1 to 2 seeds (fewer: a)")
+    "1 to 2 seeds")
+  t.equal(summary.seeds { run("a", 1), run("a", 2), run("a", 1, { dataset = "f" }), run("b", 1, { dataset = "f" }),
+    run("b", 2, { dataset = "f" }) }, "1 to 2 seeds (fewer: a)")
   for _, place in ipairs { { experiment = "f" }, { dataset = "f" }, { scale = "study" }, { device = "cuda" } } do
     t.equal(summary.seeds { run("a", 1), run("a", 2, place) }, "1 seed")
   end
