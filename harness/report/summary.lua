@@ -41,7 +41,8 @@ function summary.of_seeds(counts)
   for _, count in ipairs(counts) do
     if count.seeds < most_of[count.column] then fewer:add(count.label) end
   end
-  local text = ("%s %s"):format(least < most and ("%d to %d"):format(least, most) or most, most == 1 and "seed" or "seeds")
+  local range = least < most and ("%d to %d"):format(least, most) or most
+  local text = ("%s %s"):format(range, most == 1 and "seed" or "seeds")
   if #fewer.list == 0 then return text, false end
   return ("%s (fewer: %s)"):format(text, summary.first(fewer.list, most_named)), true
 end
