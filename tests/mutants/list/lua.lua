@@ -75,6 +75,7 @@ return {
   },
   {
     file = "harness/run/store.lua", tests = store .. " tests/lua/test_results.lua tests/lua/test_timing.lua tests/lua/test_migrate.lua " .. whole_run,
+    { "core.remove_file(self:last_checkpoint(id))", "", "a forced run leaves the last checkpoint of the one before" },
     { "if csv.number(point.step) <= step then", "if csv.number(point.step) < step then", "a curve loses its last point on resuming" },
     { "if other.run_id == row.run_id then", "if other.row == row.row then", "a run replaces others of its row" },
     { "table.move(records, 1, #records, #rows + 1, rows)", "table.move(records, 1, #records, 1, rows)", "step times replace others" },
