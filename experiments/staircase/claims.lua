@@ -1,4 +1,4 @@
--- The claims of the Staircase paper (Ju et al. 2021): the predicates of
+-- The claims of the Staircase paper (Ju et al. 2022): the predicates of
 -- results/published/predicates.csv, over Tables 1 to 3. Errors of the tracking tasks are means over
 -- seeds here; the paper reports the seed that was best on validation.
 local lh = require "longhaul"

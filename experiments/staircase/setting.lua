@@ -20,7 +20,7 @@ setting.tracking = {
   lstm = lh.by_scale {
     smoke = { layers = 1, width = 16, hidden = 32 },
     small = { layers = 1, width = 64, hidden = 128 },
-    medium = { layers = 1, width = 128, hidden = 256 },
+    medium = { layers = 1, width = 128, hidden = 384 },
     paper = { layers = 2, width = 128, hidden = 512 },
   },
 }
@@ -111,9 +111,10 @@ setting.language = {
   seeds = lh.by_scale { smoke = 1, small = 2, study = 3, gpu = 1 },
   -- The step size NC of Table 2, which is also the span of the baselines.
   step_size = lh.by_scale { smoke = 16, small = 64, medium = 128, gpu = 256 },
+  -- From `medium` on as many parameters as the core; at `small` and `study` three quarters more.
   lstm = {
     layers = 2, width = sizes.width,
-    hidden = lh.by_scale { smoke = 64, small = 160, medium = 320, gpu = 1024 },
+    hidden = lh.by_scale { smoke = 64, small = 160, medium = 296, gpu = 1368, paper = 2736 },
   },
 }
 

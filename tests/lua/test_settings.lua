@@ -177,6 +177,21 @@ t.test("Staircase: N chunks of C are the span that Transformer-XL sees", functio
   end)
 end)
 
+t.test("Staircase: an LSTM has the parameters of the rows beside it, on text from medium on", function()
+  local lh, size = require "longhaul", {}
+  for _, scale in ipairs { "small", "study", "medium", "gpu", "paper" } do
+    for _, row in ipairs(load("staircase/table1", scale).rows) do
+      size[row.dataset .. row.label] = 2 * lh.parameters(row.model, 1000) - lh.parameters(row.model, 2000)
+    end
+    for _, name in ipairs { "random_walk", "algorithm", "enwik8" } do
+      local share = size[name .. "LSTM"] / size[name .. "Transformer-XL [9]"]
+      if name ~= "enwik8" or scale ~= "small" and scale ~= "study" then
+        t.check(math.abs(share - 1) < 0.09, ("%s, %s: %.2f"):format(scale, name, share))
+      end
+    end
+  end
+end)
+
 t.test("Reformer: duplication is 0w0w, rounds are those of the label, a chunk divides it", function()
   each_row("reformer/table2", function(row, label, option)
     local length = 2 * (option("task", "word") + 1)
