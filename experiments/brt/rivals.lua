@@ -19,8 +19,8 @@ local deviation = lh.by_scale { smoke = 0.1, gpu = 0.02 }
 
 local slide = lh.models.slide(setting.model { layers = size.layers + 1 })
 
--- A layer of Mamba-2 has no feed-forward network beside it, hence twice as many. Heads, memories and
--- states in the proportions of their papers.
+-- A layer of Mamba-2 has no feed-forward network beside it, hence twice as many; its states and heads are
+-- no larger than the release's. Heads, memories and states else in the proportions of their papers.
 local rivals = {
   { "Compressive", lh.models.compressive(with {
     block = window, memory = window, compressed_memory = window, initial_deviation = deviation,
@@ -33,7 +33,7 @@ local rivals = {
   }) },
   { "Linear attention", lh.models.linear_attention(core) },
   { "Mamba-2", lh.models.mamba2 {
-    layers = 2 * size.layers, width = width, state = width, head_width = width // heads,
+    layers = 2 * size.layers, width = width, state = math.min(width, 128), head_width = math.min(width // heads, 64),
   } },
   { "Gated DeltaNet", lh.models.gated_deltanet(lh.merged(core, {
     head_width = 3 * width // (4 * heads), hidden = 8 * width // 3,

@@ -31,9 +31,10 @@ local deviation = lh.by_scale { smoke = 0.1, small = 0.1, medium = 0.05, gpu = 0
 local cells = lh.by_scale { smoke = 1, small = 1, medium = 2 }
 
 -- A layer of Mamba-2 has no feed-forward network beside it: its releases have twice the layers of a
--- Transformer of their size.
+-- Transformer of their size. States and heads are no larger than theirs.
 local mamba = {
-  layers = 2 * core.layers, width = core.width, state = core.width, head_width = core.width // 2,
+  layers = 2 * core.layers, width = core.width, state = math.min(core.width, 128),
+  head_width = math.min(core.width // 2, 64),
 }
 
 -- The release's shapes: keys of 3/4 of the width, values of twice that, SwiGLU of 8/3.
@@ -70,7 +71,7 @@ local function architectures(span, length, divisor)
     { "Block-recurrent", sized("brt", window) },
     { "Block-recurrent, feedback", sized("brt", lh.merged(window, { feedback = true })) },
     { "Memorizing", sized("memorizing", lh.merged(window, {
-      memory = 16 * span, top = 8, memory_layer = core.layers > 2 and -2 or 1,
+      memory = 16 * span, top = lh.by_scale { smoke = 8, medium = 32, gpu = 128 }, memory_layer = core.layers > 2 and -2 or 1,
     })), segment = span },
     { "Transformer-XL", sized("transformer_xl", { span = span }) },
     { "Universal", one_layer("universal", { span = span, steps = core.layers }) },
