@@ -292,7 +292,10 @@ end
 -- ---- all ----
 
 local found, folders = {}, {}
-for _, path in ipairs(lines_of(("find %s -mindepth 1 -type d | sort"):format(quoted(root)))) do
+local paths, is_there = lines_of(("find %s -mindepth 1 -type d"):format(quoted(root)))
+if not is_there then offence("%s: no such folder", root) end
+table.sort(paths)
+for _, path in ipairs(paths) do
   local folder = path:sub(#root + 2)
   found[folder] = wrongs_of(folder)
   folders[#folders + 1] = folder

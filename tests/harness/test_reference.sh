@@ -41,6 +41,8 @@ quietly 0 "good results pass" checks
 mkdir -p elsewhere
 good && mv results/reference elsewhere/reference
 quietly 0 "wherever they lie" checks elsewhere/reference
+fails 1 "a folder that is not there" "elsewhere/referense: no such folder" checks elsewhere/referense
+fails 1 "nor the usual one, as from another folder" "results/reference: no such folder" checks
 
 # ---- each fault by itself ----
 # faulty NAME PART: the folder as it is now is refused with this part, and let through where the list names it
