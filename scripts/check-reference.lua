@@ -285,8 +285,10 @@ local function shrink(listed, order, found)
         field(table.concat(left, "; ")))
     end
   end
-  local file <close> = assert(io.open(list_path, "w"))
-  file:write(table.concat(lines, "\n"), "\n")
+  local file = assert(io.open(list_path .. ".new", "w"))
+  assert(file:write(table.concat(lines, "\n"), "\n"))
+  assert(file:close())
+  assert(os.rename(list_path .. ".new", list_path))
 end
 
 -- ---- all ----

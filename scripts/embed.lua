@@ -41,5 +41,7 @@ end
 parts[#parts + 1] = "const lh_lua_file lh_lua_embedded[] = {\n" .. table.concat(rows, "\n")
   .. "\n    {NULL, NULL, NULL, 0},\n};\n"
 
-local out <close> = assert(io.open(out_path, "w"))
+-- A disk that is full may be noticed as late as when the file is closed.
+local out = assert(io.open(out_path, "w"))
 assert(out:write(table.concat(parts, "\n")))
+assert(out:close())

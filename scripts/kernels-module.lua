@@ -54,5 +54,7 @@ for i = 2, #arg do
   end
 end
 lines[#lines + 1] = "}\n"
-local out <close> = assert(io.open(out_path, "w"))
+-- A disk that is full may be noticed as late as when the file is closed.
+local out = assert(io.open(out_path, "w"))
 assert(out:write(table.concat(lines, "\n")))
+assert(out:close())
