@@ -340,7 +340,7 @@ $(B)/tests/%.so: tests/%.c $(B)/flags
 	$(Q)$(compile) -fPIC -shared $< -o $@
 
 # Lists of commands for tests/run.sh, one a line, of this combination of settings.
-write_list = $(Q)printf '%s\n' $(1) | grep . >$(O)/$@ || true
+write_list = $(Q)printf '%s\n' $(1) | grep . >$(O)/$@ || test $$? -eq 1# which says that it is empty
 
 .PHONY: tests.list long.list gradients.list sim.list races.list run-tests
 tests.list: $(call programs_of,$(test_sources)) $(conformance) $(fuzzers) $(plugins) $(program)
@@ -479,13 +479,13 @@ STUDIES := reformer/table1 reformer/table3 rsa/table7 rsa/figure9 rsa/figure7 rs
     reformer/figure3 reformer/figure4 reformer/figure5 rsa/table6 gpt2_recurrent/table1 gpt2_recurrent/table2 \
     brt/table1 staircase/table1 staircase/table2 gpt2_recurrent/figure4 gpt2_recurrent/figure5 rsa/table1 \
     staircase/table3 rsa/table3 rsa/readings rsa/table2 rsa/figure4 reformer/table4 brt/ablations brt/equal
-studies_asked := $(if $(filter-out all,$(PAPER)),$(filter $(addsuffix /%,$(PAPER)),$(STUDIES)),$(STUDIES))
+studies_of = $(or $(filter $(1)/%,$(STUDIES)),$(error no study of $(1); there are: $(STUDIES)))
+studies_asked = $(if $(filter-out all,$(PAPER)),$(foreach paper,$(PAPER),$(call studies_of,$(paper))),$(STUDIES))
 # On a card one run is trained after the other.
 study_jobs = $(if $(or $(JOBS),$(filter cpu,$(DEVICE))),--jobs $(or $(JOBS),auto))
 .PHONY: studies
 studies: SCALE := study
 studies: $(program) ## Run what decides the papers' claims at scale study: many hours; PAPER=, JOBS=, ROUNDS=
-	$(if $(studies_asked),,$(error no study of $(PAPER); there are: $(STUDIES)))
 	$(Q)failed=; for name in $(studies_asked); do \
 	    $(program) run experiments/$$name.lua --scale $(SCALE) --device $(DEVICE) $(study_jobs) --rounds $(ROUNDS) || failed="$$failed $$name"; \
 	done; if [ -n "$$failed" ]; then echo "studies with runs that failed:$$failed" >&2; exit 1; fi
@@ -518,14 +518,15 @@ data-fetch: $(program) ## Download CORPUS
 
 # ---- Install ------------------------------------------------------------------------------------
 # The scripts keep the folders of the source tree, so that the program finds them the same way.
-share := $(DESTDIR)$(PREFIX)/share/longhaul
-documents := $(DESTDIR)$(PREFIX)/share/doc/longhaul
-manual := $(DESTDIR)$(PREFIX)/share/man/man1/longhaul.1
+# Paths stand in quotes below: one of them may have blanks.
+root := $(DESTDIR)$(PREFIX)
+share := $(root)/share/longhaul
+documents := $(root)/share/doc/longhaul
+manuals := $(root)/share/man/man1
 # a shell and where it looks
 completions := bash:bash-completion/completions/longhaul zsh:zsh/site-functions/_longhaul \
     fish:fish/vendor_completions.d/longhaul.fish
-completion_files := $(foreach line,$(completions),$(DESTDIR)$(PREFIX)/share/$(word 2,$(subst :, ,$(line))))
-headers := $(DESTDIR)$(PREFIX)/include/longhaul
+headers := $(root)/include/longhaul
 shared_files = .luarc.json $(wildcard harness/lua/meta/*.lua) $(lua_sources) $(wildcard experiments/*.lua experiments/*/*.lua plots/*.gp results/published/*.csv)
 header_files = $(wildcard kernels/*.h kernels/contract/*.h kernels/kernels.def harness/engine/*.h harness/ops/*.h models/*.h models/*/*.h) \
     $(addprefix harness/,train/task.h train/communicator.h train/metrics.h tasks/documents.h tasks/batcher.h tasks/order.h) \
@@ -534,13 +535,12 @@ install_tree = for file in $(1); do install -D -m 644 "$$file" "$(2)/$$file" || 
 
 .PHONY: install install-headers uninstall clean help always
 install: $(program) install-headers ## Install under PREFIX: program, headers, scripts, documents, manual page, completions
-	$(Q)install -D -m 755 $(program) $(DESTDIR)$(PREFIX)/bin/longhaul
+	$(Q)install -D -m 755 $(program) "$(root)/bin/longhaul"
 	$(Q)$(call install_tree,$(shared_files),$(share))
 	$(Q)$(call install_tree,README.md CHANGELOG.md CITATION.cff $(wildcard docs/*.md),$(documents))
-	$(Q)mkdir -p $(sort $(dir $(manual) $(completion_files)))
-	$(Q)$(program) manual >$(manual)
-	$(Q)set -e; for line in $(completions); do \
-	    $(program) completion "$${line%%:*}" >"$(DESTDIR)$(PREFIX)/share/$${line#*:}"; done
+	$(Q)mkdir -p "$(manuals)" && $(program) manual >"$(manuals)/longhaul.1"
+	$(Q)set -e; for line in $(completions); do file="$(root)/share/$${line#*:}"; mkdir -p "$${file%/*}"; \
+	    $(program) completion "$${line%%:*}" >"$$file"; done
 
 install-headers: ## Install only what plug-ins include
 	$(Q)$(call install_tree,$(header_files),$(headers))
@@ -554,7 +554,8 @@ deb: $(program) ## Make a Debian package of this build, for the release that it 
 	$(Q)scripts/deb.sh $(O)/deb $(deb_version) $(O)
 
 uninstall: ## Remove what install put there
-	$(Q)rm -rf $(DESTDIR)$(PREFIX)/bin/longhaul $(share) $(headers) $(documents) $(manual) $(completion_files)
+	$(Q)rm -rf "$(root)/bin/longhaul" "$(share)" "$(headers)" "$(documents)" "$(manuals)/longhaul.1"
+	$(Q)for line in $(completions); do rm -f "$(root)/share/$${line#*:}"; done
 
 clean: ## Remove everything that was built
 	$(Q)rm -rf $(O)

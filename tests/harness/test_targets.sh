@@ -45,6 +45,7 @@ refuses data-fetch "did you mean 'enwik8'" CORPUS=enwik9
 runs reproduce-table1 "results/reformer-table1/runs.csv" PAPER=reformer SCALE=smoke
 runs studies "results/staircase-table3/runs.csv" PAPER=staircase SCALE=smoke STUDIES="staircase/table3 rsa/table2"
 refuses studies "no study of nobody; there are: reformer/table1" PAPER=nobody
+refuses studies "no study of nobody; there are: reformer/table1" PAPER="staircase nobody"
 study_lines() { make -n -o "$program" program="$program" studies PAPER=staircase "$@"; }
 succeeds "studies on the processor, side by side" "--device cpu --jobs auto" study_lines
 succeeds "studies with rounds of step times that decide claims" "--rounds 3" study_lines
@@ -100,13 +101,21 @@ else
     echo "skipped: make site: gnuplot or lowdown is missing"
 fi
 runs claims "claims.csv" SCALE=smoke
+list_line=$(make -n -o "$program" program="$program" long.list | grep '>build/long.list')
+quietly 0 "a list of tests" sh -c "$list_line"
+ln -sf /dev/full build/long.list
+fails 1 "that does not come to the disk" "No space left" sh -c "$list_line"
 runs install-headers "" PREFIX=/usr DESTDIR="$scratch/headers"
 quietly 0 "headers alone" test -s "$scratch/headers/usr/include/longhaul/harness/engine/model.h"
-runs install "" PREFIX=/usr DESTDIR="$scratch/root"
-quietly 0 "the program is installed" test -x "$scratch/root/usr/bin/longhaul"
-quietly 0 "with its Lua files" test -s "$scratch/root/usr/share/longhaul/experiments/brt/table1.lua"
-runs uninstall "" PREFIX=/usr DESTDIR="$scratch/root"
-quietly 1 "the program is gone" test -e "$scratch/root/usr/bin/longhaul"
+echo other >"$scratch/a" # what would be taken away with "a root" if its blank parted it
+runs install "" PREFIX=/usr DESTDIR="$scratch/a root"
+quietly 0 "the program is installed" test -x "$scratch/a root/usr/bin/longhaul"
+quietly 0 "with its Lua files" test -s "$scratch/a root/usr/share/longhaul/experiments/brt/table1.lua"
+quietly 0 "its manual page" test -s "$scratch/a root/usr/share/man/man1/longhaul.1"
+quietly 0 "and completions" test -s "$scratch/a root/usr/share/zsh/site-functions/_longhaul"
+runs uninstall "" PREFIX=/usr DESTDIR="$scratch/a root"
+quietly 0 "all of it is gone" test -z "$(find "$scratch/a root" -type f)"
+quietly 0 "and nothing else" test -s "$scratch/a"
 runs clean "" O=build
 quietly 1 "nothing that was built is left" test -e build
 finish
