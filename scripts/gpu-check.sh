@@ -24,10 +24,12 @@
 # conformance.csv with one for each kernel, logs.tar.gz with what each part printed. A part that fails or takes too long
 # keeps none of the others from running; what spare time did not suffice for is told, and is no failure.
 set -u
-cd "$(dirname "$0")/.." || exit 1
 mode=${1:-}
-folder=${2:-${OUT:-results/gpu}}
 case $mode in prepare | correct | speed | file) ;; *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;; esac
+folder=${2:-${OUT:-}}
+[ -z "$folder" ] || folder=$(realpath -m "$folder") # seen from where it was asked for
+cd "$(dirname "$0")/.." || exit 1
+folder=${folder:-results/gpu}
 seconds=${LIMIT:-330}
 card=build/gpu
 program=$card/longhaul conformance=$card/conformance

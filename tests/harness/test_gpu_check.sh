@@ -45,6 +45,11 @@ logged() { tar -xzOf "$scratch/$1/logs.tar.gz" "./$2"; }
 printed() { logged "$1" "$2.log"; }
 builds() { wc -l <"$scratch/made"; }
 fails 2 "says how it is called" "scripts/gpu-check.sh prepare" check nothing
+elsewhere() { (cd "$tree/scripts" && PATH="$bin:$PATH" ./gpu-check.sh "$@"); }
+fails 2 "from another folder, too" "scripts/gpu-check.sh prepare" elsewhere nothing
+mkdir "$tree/scripts/call" && echo part >"$tree/scripts/call/summary.csv" && printf 'name\nA Card, 1\n' >"$tree/scripts/call/card.csv"
+succeeds "where a folder is that of the caller" "results/reference/a-card/gpu-speed" elsewhere file call
+rm -r "$tree/scripts/call" "$tree/results"
 succeeds "builds beforehand" "no build/deps.tar.gz to carry" check prepare
 succeeds "and says what travels" " MiB  build/gpu.tar.gz" check prepare
 truncate -s 65M "$tree/recording"
