@@ -12,10 +12,7 @@ local width, heads, window = size.width, size.heads, size.window
 local core = { layers = size.layers, width = width, heads = heads }
 local segment = 8 * window
 
-local function with(more) return lh.merged(core, { dropout = setting.model().dropout }, more) end
-
--- Narrow layers behind norms want larger first weights.
-local deviation = lh.by_scale { smoke = 0.1, gpu = 0.02 }
+local function with(more) return lh.merged(core, { dropout = setting.dropout }, more) end
 
 local slide = lh.models.slide(setting.model { layers = size.layers + 1 })
 
@@ -23,10 +20,10 @@ local slide = lh.models.slide(setting.model { layers = size.layers + 1 })
 -- no larger than the release's. Heads, memories and states else in the proportions of their papers.
 local rivals = {
   { "Compressive", lh.models.compressive(with {
-    block = window, memory = window, compressed_memory = window, initial_deviation = deviation,
+    block = window, memory = window, compressed_memory = window, initial_deviation = setting.deviation,
   }) },
   { "Recurrent memory", lh.models.rmt(with {
-    block = window, memory_tokens = (window + 7) // 8, initial_deviation = deviation,
+    block = window, memory_tokens = (window + 7) // 8, initial_deviation = setting.deviation,
   }) },
   { "Routing", lh.models.routing(with {
     window = window // 2, clusters = segment // window, longest_distance = window,

@@ -21,17 +21,15 @@ setting.size = lh.by_scale {
 -- Tokens per training step: the same for every row (section 4.2).
 local tokens = lh.by_scale { smoke = 1024, small = 4096, gpu = 65536, paper = 131072 }
 
-local dropout = lh.by_scale { smoke = 0, medium = 0, gpu = 0.05 }
+setting.dropout = lh.by_scale { smoke = 0, gpu = 0.05 }
+
+-- First weights of the rivals: narrow layers behind norms want larger ones.
+setting.deviation = lh.by_scale { smoke = 0.1, gpu = 0.02 }
 
 setting.seeds = lh.by_scale { smoke = 1, small = 2, study = 3, gpu = 1 }
 
 --- Options of a model with `more` on top.
-function setting.model(more)
-  local options = { dropout = dropout }
-  for key, value in pairs(setting.size) do options[key] = value end
-  for key, value in pairs(more or {}) do options[key] = value end
-  return options
-end
+function setting.model(more) return lh.merged(setting.size, { dropout = setting.dropout }, more or {}) end
 
 --- The paper's segment: 4096 tokens at a window of 512.
 setting.long = 8 * setting.size.window

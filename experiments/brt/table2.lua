@@ -9,15 +9,11 @@ local size = setting.size
 local large = { heads = 2 * size.heads, head_width = size.width // size.heads,
   hidden = 8 * size.width }
 
-local function with(more)
-  local options = setting.model(large)
-  for key, value in pairs(more) do options[key] = value end
-  return options
-end
+local function with(more) return setting.model(lh.merged(large, more)) end
 
 -- Four times the replicas at full size (section 4.5).
 local times = lh.by_scale { smoke = 1, paper = 4 }
-local steps = lh.by_scale { smoke = 12, small = 500, study = 2000, medium = 4000, gpu = 50e3, paper = 200e3 }
+local steps = lh.by_scale { smoke = false, paper = 200e3 } or nil
 -- The paper's tokens where the scale has them, else the first corpus.
 local dataset = setting.datasets[1]
 for _, other in ipairs(setting.datasets) do
@@ -36,13 +32,13 @@ for _, row in ipairs {
 end
 
 -- Quoted by the paper: three times the layers, block, memory and compressed memory of the window
--- (Rae et al. 2019, section 5.1). Narrow layers behind norms want larger first weights.
+-- (Rae et al. 2019, section 5.1).
 bench:row {
   "Compressive Trans. (36 layer)",
   model = lh.models.compressive {
     layers = 3 * size.layers, width = size.width, heads = size.heads,
     block = size.window, memory = size.window, compressed_memory = size.window,
-    dropout = setting.model().dropout, initial_deviation = lh.by_scale { smoke = 0.1, gpu = 0.02 },
+    dropout = setting.dropout, initial_deviation = setting.deviation,
   },
   task = setting.task(dataset, size.window, times), train = setting.train(dataset, steps),
   dataset = dataset.name,
@@ -56,7 +52,7 @@ bench:row {
     layers = 22 * size.layers // 12, width = lh.by_scale { smoke = size.width, paper = 1032 },
     heads = size.heads, hidden = lh.by_scale { smoke = 4 * size.width, paper = 4096 },
     window = size.window // 2, clusters = 16, longest_distance = size.window,
-    routing_layers = 1, routing_heads = math.max(1, size.heads // 4), dropout = setting.model().dropout,
+    routing_layers = 1, routing_heads = math.max(1, size.heads // 4), dropout = setting.dropout,
   },
   task = setting.task(dataset, 16 * size.window, times), train = setting.train(dataset, steps),
   dataset = dataset.name,
