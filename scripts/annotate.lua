@@ -311,11 +311,13 @@ for _, name in ipairs(described) do
   documented = with_table(documented, "fields of a " .. name, field_table(name))
 end
 
+local word = ...
+if word and word ~= "check" then error(("annotate.lua takes `check` or nothing, not '%s'"):format(word), 0) end
 local stale = 0
 annotations[#annotations + 1] = { docs, documented }
 for _, file in ipairs(annotations) do
   local fresh = core.exists(file[1]) and core.read_file(file[1]) == file[2]
-  if ... ~= "check" then
+  if not word then
     core.write_file(file[1], file[2])
   elseif not fresh then
     print(file[1] .. " is stale: build/longhaul lua scripts/annotate.lua")

@@ -8,6 +8,10 @@
 # Reads CC, CXX, CURL, GNUPLOT, ... from the environment. Each part can be forced there:
 # BLAS=no leaves a part out, BLAS="-L/opt/lib -lfoo" takes these flags untested.
 set -u
+case ${1:-} in
+--missing) ;;
+'' | -*) echo "usage: scripts/configure.sh OUTPUT | --missing" >&2 && exit 2 ;;
+esac
 
 cc=${CC:-cc}
 cxx=${CXX:-c++}
@@ -479,12 +483,12 @@ MAKE
 }
 
 probe_all
-if [ "${1:-}" = --missing ]; then
+if [ "$1" = --missing ]; then
     # shellcheck disable=SC2086
     echo $missing
     exit 0
 fi
-output=${1:?usage: scripts/configure.sh OUTPUT | --missing}
+output=$1
 if [ -n "$missing" ] && [ "${INSTALL:-}" = yes ]; then
     # shellcheck disable=SC2086
     "$(dirname "$0")/install-packages.sh" $missing && probe_all

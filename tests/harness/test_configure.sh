@@ -19,6 +19,7 @@ succeeds "goes on without an optional part" "without it: tables, but no charts" 
 succeeds "and without oneDNN" "no precision=bf16 on the processor" \
     env ONEDNN=no $configure "$scratch/f32.mk"
 succeeds "which it notes" "ONEDNN_FOUND = no" cat "$scratch/f32.mk"
+fails 2 "a misspelt option" "usage: scripts/configure.sh OUTPUT | --missing" $configure --missng
 succeeds "lists what is missing" "gnuplot-nox" env GNUPLOT=/nonexistent $configure --missing
 succeeds "each package once" "0" \
     bash -c "env CC=false CXX=false '$configure' --missing | tr ' ' '\n' | sort | uniq -d | wc -l"
