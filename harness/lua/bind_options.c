@@ -99,19 +99,37 @@ static lh_status set_option(lua_State *lua, int index, const char *name, lh_opti
     }
 }
 
-static lh_status set_values(lua_State *lua, int index, const char *group, lh_options *options);
+/* The option whose name is on top, which one table gives once: of { rsa_gate = 1, rsa = { gate = 2 }
+ * } the last would stand, and the order is nobody's choice. `given` is a table of their names. */
+static lh_status set_once(lua_State *lua, int index, const char *name, int given,
+                          lh_options *options) {
+    lua_pushvalue(lua, -1);
+    if (lua_rawget(lua, given) != LUA_TNIL)
+        return lh_fail(LH_EOPTION, "%s: option '%s' is given twice, by its name and in a group",
+                       lh_options_owner(options), name);
+    lua_pop(lua, 1);
+    lua_pushvalue(lua, -1);
+    lua_pushboolean(lua, true);
+    lua_rawset(lua, given);
+    return set_option(lua, index, name, options);
+}
+
+static lh_status set_values(lua_State *lua, int index, const char *group, int given,
+                            lh_options *options);
 
 /* A table of options by name stands for those with its own name in front: rsa = { gate = 1 } is
  * rsa_gate = 1. One that begins no option's name is refused unread: a table may hold itself. */
-static lh_status set_group(lua_State *lua, int index, const char *name, lh_options *options) {
-    if (lh_options_has_group(options, name)) return set_values(lua, index, name, options);
+static lh_status set_group(lua_State *lua, int index, const char *name, int given,
+                           lh_options *options) {
+    if (lh_options_has_group(options, name)) return set_values(lua, index, name, given, options);
     lua_pushnil(lua);
     (void)lua_next(lua, index);
     return lh_options_set(options, lua_pushfstring(lua, "%s_%s", name, lua_tostring(lua, -2)), "");
 }
 
 /* Sets every pair of the table at `index`; string keys only. */
-static lh_status set_values(lua_State *lua, int index, const char *group, lh_options *options) {
+static lh_status set_values(lua_State *lua, int index, const char *group, int given,
+                            lh_options *options) {
     const int top = lua_gettop(lua);
     lh_status status = LH_OK;
     luaL_checkstack(lua, 16, "options are nested too deep");
@@ -123,8 +141,8 @@ static lh_status set_values(lua_State *lua, int index, const char *group, lh_opt
         }
         const char *name = lua_pushfstring(lua, group != NULL ? "%s_%s" : "%s%s",
                                            group != NULL ? group : "", lua_tostring(lua, -2));
-        status = is_group(lua, top + 2) ? set_group(lua, top + 2, name, options)
-                                        : set_option(lua, top + 2, name, options);
+        status = is_group(lua, top + 2) ? set_group(lua, top + 2, name, given, options)
+                                        : set_once(lua, top + 2, name, given, options);
         lua_settop(lua, top + 1);
     }
     lua_settop(lua, top);
@@ -135,7 +153,10 @@ static lh_status set_values(lua_State *lua, int index, const char *group, lh_opt
 static lh_status read_options(lua_State *lua) {
     const char *kind = luaL_checkstring(lua, 1), *name = luaL_checkstring(lua, 2);
     const char *text = lua_type(lua, 3) == LUA_TSTRING ? lua_tostring(lua, 3) : NULL;
+    const char *base = luaL_optstring(lua, 4, "");
     if (text == NULL) luaL_checktype(lua, 3, LUA_TTABLE);
+    lua_newtable(lua);
+    const int given = lua_gettop(lua);
     lh_lua_options *o = lua_newuserdatauv(lua, sizeof *o, 0);
     *o = (lh_lua_options){0};
     luaL_setmetatable(lua, options_type);
@@ -146,17 +167,19 @@ static lh_status read_options(lua_State *lua) {
                                                : "train",
                              tables, &o->values));
     if (o->model != NULL) lh_options_refuse(o->values, o->model->refused);
-    return text != NULL ? lh_options_parse(o->values, text) : set_values(lua, 3, NULL, o->values);
+    LH_TRY(lh_options_parse(o->values, base));
+    return text != NULL ? lh_options_parse(o->values, text)
+                        : set_values(lua, 3, NULL, given, o->values);
 }
 
-/* options(kind, name, values) -> options, checked. kind: "model", "task" or "train"; values: a
- * table, or "a=1 b=2". */
+/* options(kind, name, values, base or nil) -> options, checked. kind: "model", "task" or "train";
+ * values: a table, or "a=1 b=2"; base: the text of options that they change. */
 static int make_options(lua_State *lua) {
     lh_lua_check(lua, read_options(lua));
     return 1;
 }
 
-/* options_or_refusal(kind, name, values): the same; nil and why where the words are wrong, so that
+/* options_or_refusal(kind, name, values, base or nil): the same; nil and why where the words are wrong, so that
  * a failure which is no fault of theirs is not taken for one. */
 static int make_options_or_refuse(lua_State *lua) {
     const lh_status status = read_options(lua);

@@ -377,6 +377,19 @@ t.test("a table of options by name stands for options with its name in front", f
   t.fails(function() lh.models.slide { rsa = { gates = 1 } } end, "did you mean 'rsa_gate'")
 end)
 
+t.test("an option of a group is changed by its own name, and by the group without the others", function()
+  local spec = lh.models.slide { rsa = { kinds = { 0, 0, 0, 0, 1, 1 }, cutoff = 7, gate = -1 } }
+  t.equal(spec:with({ rsa_gate = 2, rsa_cutoff = 8 }).text,
+    lh.models.slide({ rsa = { kinds = { 0, 0, 0, 0, 1, 1 }, cutoff = 8, gate = 2 } }).text)
+  t.equal(spec:with({ rsa = { gate = 3 } }).text, spec:with({ rsa_gate = 3 }).text)
+  t.equal(spec:with({ rsa = { gate = 3 } }):option "rsa_cutoff", 7)
+end)
+
+t.test("an option that one table gives by its name and in a group is refused", function()
+  t.fails(function() lh.models.slide { rsa_gate = 1, rsa = { gate = 2 } } end,
+    "slide: option 'rsa_gate' is given twice, by its name and in a group")
+end)
+
 t.test("a table of options that holds itself is refused where no option's name begins so", function()
   local loop, deep = {}, {}
   loop.gate, loop.c = loop, loop

@@ -26,18 +26,8 @@ local specs = class.new("longhaul.spec", Spec, {
   end,
 })
 
--- Where a spec has the options as they were given: a field that scripts cannot name.
-local given_values = {}
-
-local function new(kind, name, values, options)
-  return specs.make({}, { kind = kind, name = name, options = options, text = options:text(),
-    [given_values] = values })
-end
-
-local function checked(kind, name, values)
-  local options, wrong = core.options_or_refusal(kind, name, values)
-  if not options then spec.fail(wrong) end
-  return options
+local function new(kind, name, options)
+  return specs.make({}, { kind = kind, name = name, options = options, text = options:text() })
 end
 
 -- What a file of examples is told may be a table: the option is its text.
@@ -50,16 +40,23 @@ local function parameter_text(name, values)
   return text
 end
 
+-- A spec of these options, which change those of the text `base`.
+local function made(kind, name, values, base)
+  local copy = {}
+  for key, value in pairs(values) do copy[key] = value end
+  copy.parameters = parameter_text(name, copy)
+  local options, wrong = core.options_or_refusal(kind, name, copy, base)
+  if not options then spec.fail(wrong) end
+  return new(kind, name, options)
+end
+
 --- A spec of `kind` ("model", "task", "train") for the class `name` with the options `values`.
 --- Its fields: kind, name, options (checked, as the core takes them), text (of all of them, in the
 --- order of their tables).
 ---@return table spec
 function spec.make(kind, name, values)
   if type(values) ~= "table" then spec.fail(("%s takes a table of options"):format(name)) end
-  local copy = {}
-  for key, value in pairs(values) do copy[key] = value end
-  copy.parameters = parameter_text(name, copy)
-  return new(kind, name, copy, checked(kind, name, copy))
+  return made(kind, name, values)
 end
 
 --- The same spec with some options changed: `base:with { window = 64 }`.
@@ -67,20 +64,13 @@ end
 ---@return longhaul.spec
 function Spec:with(changes)
   if type(changes) ~= "table" then spec.fail "with takes a table of options, as in { window = 64 }" end
-  local values = {}
-  for key, value in pairs(self[given_values]) do values[key] = value end
-  for key, value in pairs(changes) do values[key] = value end
-  return spec.make(self.kind, self.name, values)
+  return made(self.kind, self.name, changes, self.text)
 end
 
 --- The same spec with options changed as a command line spells them, "window=64"; an error where
 --- that cannot be.
 function spec.changed(given, text)
-  local options = core.options(given.kind, given.name, given.text .. " " .. text)
-  local name, values = text:match "^[%w_]+", {}
-  for key, value in pairs(given[given_values]) do values[key] = value end
-  values[name] = options:value(name)
-  return new(given.kind, given.name, values, options)
+  return new(given.kind, given.name, core.options(given.kind, given.name, text, given.text))
 end
 
 --- The value of one option: a number, a boolean, a string or an array of integers; nil when there
