@@ -243,6 +243,10 @@ npy good i8 "(1, 3)" 1 2 3
 reads() { "$longhaul" forward --model lstm --options 'width=4 hidden=4' --vocabulary 11 --ids "$scratch/$1" --out "$scratch/read.npy"; }
 fails 1 "a token beyond 32 bits" "wide:1: token 4294967297 is out of range" reads wide
 fails 1 "a negative token" "negative:1: token -1 is out of range" reads negative
+printf '1 2\n\n3 x\n' >"$scratch/apart"
+printf '1 2\n\n3\n' >"$scratch/uneven"
+fails 1 "no token behind an empty line" "apart:3: 'x' is no token number" reads apart
+fails 1 "a shorter row behind an empty line" "uneven:3: 1 tokens, the first row has 2" reads uneven
 fails 1 "a file without tokens" "nothing: there are no tokens in it" reads nothing
 fails 1 "tokens of one axis" "flat.npy: tokens are an array [rows][length], not one of 1 axes" reads flat.npy
 fails 1 "tokens that are reals" "reals.npy: tokens are integers" reads reals.npy
@@ -350,6 +354,8 @@ quietly 0 "detokenize gives the text again" cmp "$scratch/text.again" "$scratch/
 succeeds "tokenize by lines" "100 35 101" "$longhaul" tokenize --tokens bytes --lines "$scratch/text.txt"
 fails 1 "no token" "-:1: '300' is no token of the vocabulary of 260" \
     bash -c "echo 300 | '$longhaul' detokenize --tokens bytes"
+fails 1 "no token behind empty lines" "-:4: 'x' is no token of the vocabulary of 260" \
+    bash -c "printf '1\\n\\n\\nx\\n' | '$longhaul' detokenize --tokens bytes"
 quietly 0 "forward from a weight file alone" \
     "$longhaul" forward --weights "$scratch/new/folder/gpt2.safetensors" --ids "$scratch/text.tokens" --out "$scratch/alone.npy"
 succeeds "the order of gates" "gates: input, forget, cell, output" "$longhaul" describe lstm

@@ -71,7 +71,14 @@ end)
 t.test("bad input is named", function()
   core.write_file(folder .. "/bad.csv", "a,b\n1,2\n1,x\n")
   t.fails(function() printed({}, { folder .. "/bad.csv" }) end,
-    "bad.csv:3: column 'b': 'x' is no number")
+    "bad.csv: record 2: column 'b': 'x' is no number")
+  core.write_file(folder .. "/far.csv", "a,b\n1,2\n\n1,0x10\n1,inf\n")
+  t.fails(function() printed({}, { folder .. "/far.csv" }) end, "far.csv: record 2: column 'b': '0x10' is no number")
+  for _, text in ipairs { "inf", "-1e999" } do
+    core.write_file(folder .. "/far.csv", ("a,b\n1,2\n1,%s\n1,x\n"):format(text))
+    t.fails(function() printed({ first = "2" }, { folder .. "/far.csv" }) end,
+      ("far.csv: record 2: column 'b': '%s' is infinite"):format(text))
+  end
   t.fails(function() printed({}, { folder .. "/none" }) end, "no such file")
   t.fails(function() printed({ lags = "0" }, { folder .. "/bad.csv" }) end,
     "--lags takes a positive integer, not '0'")

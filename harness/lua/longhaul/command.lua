@@ -73,6 +73,16 @@ function command.path(values, name, default)
   return values[name] or default
 end
 
+--- The lines of a text that are not empty, each behind its number: `for number, line in command.lines(text)`.
+function command.lines(text)
+  local next_line, number = text:gmatch "([^\n]*)\n?", 0
+  return function()
+    local line
+    repeat line, number = next_line(), number + 1 until line ~= ""
+    if line then return number, line end
+  end
+end
+
 --- A file that will be written at `path`, nil for none: its folder is made, and what cannot be
 --- written is refused before the work that it is to hold.
 function command.output(path)

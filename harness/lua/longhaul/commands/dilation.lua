@@ -12,15 +12,15 @@ local function series_of(path, column, first)
   local records, names = csv.read(path)
   if #names == 0 then error(path .. ": the file is empty", 0) end
   column = column or names[#names]
-  local series = {}
   if not lists.has(names, column) then
     error(("%s: no column '%s'%s"):format(path, column, core.did_you_mean(column, names)), 0)
   end
-  for i = 1, math.min(first, #records) do
-    series[i] = tonumber(records[i][column])
-    if not series[i] or series[i] ~= series[i] then
-      error(("%s:%d: column '%s': '%s' is no number"):format(path, i + 1, column,
-        records[i][column]), 0)
+  local series, read = {}, table.move(records, 1, math.min(first, #records), 1, {})
+  csv.check_numbers(path, read, { column }, {})
+  for i, record in ipairs(read) do
+    series[i] = csv.number(record[column])
+    if math.abs(series[i]) == math.huge then
+      error(("%s: record %d: column '%s': '%s' is infinite"):format(path, i, column, record[column]), 0)
     end
   end
   return series, column

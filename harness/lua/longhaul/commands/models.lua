@@ -150,26 +150,22 @@ local function read_token_array(path)
   return rows
 end
 
-local function token_of(word, path, line)
+local function token_of(word, place)
   local token = math.tointeger(tonumber(word))
-  if not token then error(("%s:%d: '%s' is no token number"):format(path, line, word), 0) end
-  return check_token(token, ("%s:%d"):format(path, line))
+  if not token then error(("%s: '%s' is no token number"):format(place, word), 0) end
+  return check_token(token, place)
 end
 
 -- Rows of tokens from a .npy file or from text (one row a line); `ragged`: of any lengths.
 local function read_tokens(path, ragged)
   if path:match("%.npy$") then return read_token_array(path) end
   local rows = {}
-  for line in core.read_file(path):gmatch("[^\n]+") do
-    local row = {}
-    for word in line:gmatch("%S+") do
-      row[#row + 1] = token_of(word, path, #rows + 1)
-    end
-    if #row == 0 then
-      error(("%s:%d: there are no tokens in this row"):format(path, #rows + 1), 0)
-    end
+  for number, line in command.lines(core.read_file(path)) do
+    local row, place = {}, ("%s:%d"):format(path, number)
+    for word in line:gmatch("%S+") do row[#row + 1] = token_of(word, place) end
+    if #row == 0 then error(place .. ": there are no tokens in this row", 0) end
     if not ragged and rows[1] and #row ~= #rows[1] then
-      error(("%s:%d: %d tokens, the first row has %d"):format(path, #rows + 1, #row, #rows[1]), 0)
+      error(("%s: %d tokens, the first row has %d"):format(place, #row, #rows[1]), 0)
     end
     rows[#rows + 1] = row
   end

@@ -21,9 +21,7 @@ local function tokenize(values, rest)
     print(table.concat(tokenizer:encode(text), " "))
     return
   end
-  for line in text:gmatch "([^\n]*)\n?" do
-    if line ~= "" then print(table.concat(tokenizer:encode(line), " ")) end
-  end
+  for _, line in command.lines(text) do print(table.concat(tokenizer:encode(line), " ")) end
 end
 
 -- The tokens of a line of text; `place` is "file:line".
@@ -41,12 +39,11 @@ end
 
 local function detokenize(values, rest)
   local tokenizer <close> = tokenizer_of("detokenize", values)
-  local vocabulary, number = tokenizer:vocabulary(), 0
-  for line in input_of(rest):gmatch "[^\n]+" do
-    number = number + 1
+  local vocabulary, between = tokenizer:vocabulary(), ""
+  for number, line in command.lines(input_of(rest)) do
     local place = ("%s:%d"):format(rest[1] or "-", number)
-    if number > 1 then io.write "\n" end
-    io.write(tokenizer:decode(tokens_of(line, place, vocabulary)))
+    io.write(between, tokenizer:decode(tokens_of(line, place, vocabulary)))
+    between = "\n"
   end
 end
 
