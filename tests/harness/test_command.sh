@@ -72,6 +72,20 @@ succeeds "of the paper's size, at its matrix rate" "32.2 TFLOP as the model coun
 succeeds "of a task, too" "attention_forward" "$longhaul" describe informer --task forecasting --cost --train precision=f32
 fails 2 "on a device that is known" "did you mean 'h200'" "$longhaul" describe brt --cost --device h20
 fails 2 "a batch costs nothing by itself" "--batch is said with --cost" "$longhaul" describe brt --batch 4
+fails 2 "a task has its own batch" "longhaul describe: --batch says nothing beside --task" \
+    "$longhaul" describe brt --cost --batch 4 --task language_model
+fails 2 "and vocabulary" "--vocabulary says nothing beside --task" "$longhaul" describe brt --vocabulary 4 --task language_model
+fails 2 "options of no task" "longhaul describe: --task-options is said with --task" "$longhaul" describe brt --task-options segment=4
+fails 2 "published names in no file" "longhaul train: --published-names is said with --out" \
+    "$longhaul" train --model gpt2 --published-names
+fails 2 "a task of tokens that are given" "--task-options is said with --inputs" \
+    "$longhaul" forward --model lstm --ids x --task-options segment=4 --out "$scratch/no.npy"
+fails 2 "a vocabulary of vectors" "--vocabulary says nothing beside --inputs" \
+    "$longhaul" forward --model lstm --inputs x --vocabulary 4 --out "$scratch/no.npy"
+fails 2 "a column of a text" "--column is of a CSV file" "$longhaul" dilation README.md --column x
+fails 2 "an import that is none" "--replace is said of data import" "$longhaul" data list --replace
+fails 2 "a script that nothing is packed by" "--script is said of results pack" "$longhaul" results migrate "$scratch" --script x.lua
+fails 2 "a scale of no script" "longhaul results: --scale is said with --script" "$longhaul" results pack a b --scale small
 mkdir -p "$scratch/data/mybooks"
 echo "once" >"$scratch/data/mybooks/one.txt"
 succeeds "a corpus that lies here" "$scratch/data/mybooks: 1 file, 5 bytes" env LONGHAUL_DATA="$scratch/data" "$longhaul" describe mybooks
@@ -281,7 +295,7 @@ succeeds "a forecast has its steps" "1 6 3	equal" \
     "$longhaul" lua "$scratch/compare.lua" "$scratch/forecast.npy" "$scratch/forecast.npy"
 fails 1 "a width that does not fit" "no array of reals [rows][length][7]" "${series[@]}" \
     --inputs "$scratch/narrow.npy" --out "$scratch/no.npy"
-fails 2 "neither tokens nor vectors" "needs --ids or --inputs" "${series[@]}" --out "$scratch/no.npy"
+fails 2 "neither tokens nor vectors" "needs --ids or --inputs" "$longhaul" forward --model informer --out "$scratch/no.npy"
 
 # Text from weights, the same twice; weights under published names are read as well.
 gpt2='layers=2 width=16 heads=2 context=32 window=16'

@@ -32,6 +32,20 @@ function command.check_words(options, values)
   end
 end
 
+--- Refuses options that would do nothing: one without the option that it is said `with`, or beside the one that it is
+--- said `without`.
+function command.check_together(entry, values)
+  for _, option in ipairs(entry.options) do
+    local name = option[1]:gsub("=$", "")
+    if values[name] and option.with and not values[option.with] then
+      command.misuse(("longhaul %s: --%s is said with --%s"):format(entry.name, name, option.with))
+    end
+    if values[name] and values[option.without] then
+      command.misuse(("longhaul %s: --%s says nothing beside --%s"):format(entry.name, name, option.without))
+    end
+  end
+end
+
 --- Options of several commands, with the names of the moment.
 function command.model_option() return { "model=", "model class", "NAME", words = lists.names(core.models()) } end
 function command.task_option(says) return { "task=", says, "NAME", words = lists.names(core.tasks()) } end

@@ -89,7 +89,10 @@ local function parse(entry, words)
     command.misuse(("longhaul %s: '%s' is one word too many of `longhaul %s`; `longhaul %s --help` says more"):format(
       entry.name, rest[most + 1], entry.usage:match "^(.-) %[%-%-" or entry.usage, entry.name))
   end
-  if not values.help then command.check_words(entry.options, values) end
+  if not values.help then
+    command.check_words(entry.options, values)
+    command.check_together(entry, values)
+  end
   return values, rest
 end
 

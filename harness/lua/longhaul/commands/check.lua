@@ -54,9 +54,6 @@ end
 
 local function check(values, rest)
   local class = class_of(rest[1])
-  if values["task-options"] and not values.task then
-    command.misuse "longhaul check: --task-options is said with --task"
-  end
   command.options("model", class.name, values.options or "") -- says what is wrong with them
   local sizes = sizes_for(class, values)
   local length = command.integer(values, "segment", sizes.length)
@@ -85,7 +82,7 @@ return {
       { "options=", "model options, 'layers=2 width=16'; the others are small where the model takes it", "TEXT" },
       { "segment=", "length of a segment (default: the shortest from 16 on that the model takes)", "N" },
       command.task_option "with a task's sizes, and the adapter that it needs",
-      { "task-options=", "task and corpus options, 'name=books segment=64'", "TEXT" },
+      { "task-options=", "task and corpus options, 'name=books segment=64'", "TEXT", with = "task" },
       { "seed=", "seed of values and data (default 1)", "N" },
     },
   },

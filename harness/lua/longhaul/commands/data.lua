@@ -81,6 +81,8 @@ end
 
 local function run(values, rest)
   local name = command.one_of("action", rest[1] or "list", names)
+  local given = next(values)
+  if given and name ~= "import" then command.misuse(("--%s is said of data import"):format(given)) end
   return actions[name](rest, values)
 end
 

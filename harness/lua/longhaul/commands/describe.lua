@@ -150,16 +150,7 @@ local function print_cost(class, options, values)
   print("    rates: " .. device.source)
 end
 
-local function check_cost_options(values)
-  for _, name in ipairs { "device", "batch", "train" } do
-    if values[name] and not values.cost then
-      command.misuse(("longhaul describe: --%s is said with --cost"):format(name))
-    end
-  end
-end
-
 local function show_model(class, values)
-  check_cost_options(values)
   if values["published-names"] then return print_published_names(class) end
   local options = command.options("model", class.name, values.options or "")
   local sizes = sizes_for(class, values)
@@ -445,16 +436,16 @@ return {
       .. "A sort and a NAME: what is called so of that sort alone, as `describe metric mse`.",
     options = {
       { "options=", "model options", "TEXT" },
-      { "vocabulary=", "embedding rows (default 32128)", "N" },
-      { "segment=", "segment length for FLOPs (default 4096)", "N" },
+      { "vocabulary=", "embedding rows (default 32128)", "N", without = "task" },
+      { "segment=", "segment length for FLOPs (default 4096)", "N", without = "task" },
       { "match=", "the width that meets a budget: parameters=N or flops_per_token=N", "BUDGET" },
       { "cost", "what a training step should take on a GPU, kernel by kernel: an estimate" },
-      { "device=", "with --cost: h200 (default) or h100", "NAME", words = lists.names(cost.devices) },
-      { "batch=", "with --cost: rows of a batch (default 1)", "N" },
-      { "train=", "with --cost: training options (default precision=bf16)", "TEXT" },
+      { "device=", "with --cost: h200 (default) or h100", "NAME", words = lists.names(cost.devices), with = "cost" },
+      { "batch=", "with --cost: rows of a batch (default 1)", "N", with = "cost", without = "task" },
+      { "train=", "with --cost: training options (default precision=bf16)", "TEXT", with = "cost" },
       { "published-names", "what published weight files call its tensors, and how they lie there" },
       command.task_option "describe what a task makes of it, its adapter too",
-      { "task-options=", "task and corpus options, 'name=books segment=512'", "TEXT" },
+      { "task-options=", "task and corpus options, 'name=books segment=512'", "TEXT", with = "task" },
     },
   },
 }

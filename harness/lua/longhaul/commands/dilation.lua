@@ -77,6 +77,7 @@ local function dilation(values, rest)
     path = ("%s, %s"):format(path, column)
     list, bound = measure.autocorrelation(series, lags)
   else
+    if values.column then command.misuse("--column is of a CSV file, whose name ends in .csv") end
     what, symbols = "recurrence", bytes_of(path, first)
     list, bound = measure.recurrence(symbols, lags)
   end

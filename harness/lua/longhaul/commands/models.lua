@@ -230,7 +230,7 @@ return {
     usage = "train --model NAME [--options TEXT] [--task-options TEXT] [--train TEXT] [--out FILE]",
     options = with { training[1], training[2], training[3],
       { "out=", "weight file to write", "FILE.safetensors" },
-      { "published-names", "name tensors in it as published weight files do" },
+      { "published-names", "name tensors in it as published weight files do", with = "out" },
         { "snapshot=", "checkpoint to write and resume from", "FILE" } },
   },
   {
@@ -266,12 +266,13 @@ return {
       .. "differ in length. Inputs: .npy of reals [rows][length][features], windows of a series "
       .. "one behind the other, for which the predictions are written. --heads: of one segment, "
       .. "[attentions][heads][length], the mean over a head's width. " .. weights_say,
-    options = with { { "vocabulary=", "embedding rows (default 32128)", "N" },
+    options = with { { "vocabulary=", "embedding rows (default 32128)", "N", without = "inputs" },
       { "weights=", "weight file, or a folder with one; else initial values", "FILE" },
-      { "ids=", "ids of tokens to read", "FILE" }, { "source=", "ids of the encoder's tokens", "FILE" },
+      { "ids=", "ids of tokens to read", "FILE" },
+      { "source=", "ids of the encoder's tokens", "FILE", without = "inputs" },
       { "segment=", "tokens a pass; 0: all", "N" },
       { "inputs=", "vectors to read instead", "FILE.npy" },
-      { "task-options=", "with --inputs: options of the forecasting task, for its sizes", "TEXT" },
+      { "task-options=", "with --inputs: options of the forecasting task, for its sizes", "TEXT", with = "inputs" },
         { "out=", "logits to write", "FILE.npy" },
       { "heads=", "write what recurrence encodings add to heads, too", "FILE.npy" } },
   },

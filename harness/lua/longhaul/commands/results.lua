@@ -9,6 +9,10 @@ local scale = require "longhaul.scale"
 local script = require "longhaul.script"
 local tensorboard = require "longhaul.report.tensorboard"
 
+-- The device of the runs that --script is to find.
+local of_script = command.device_option "with --script: cpu, or cuda where built"
+of_script.with = "script"
+
 local names = { "merge", "migrate", "pack", "tensorboard" }
 
 local actions = {}
@@ -54,6 +58,7 @@ end
 
 local function results(values, rest)
   local name = command.one_of("action", rest[1] or "", names)
+  if values.script and name ~= "pack" then command.misuse "--script is said of results pack" end
   if not rest[2] then
     command.misuse(("results %s takes folders; `longhaul results --help`"):format(name))
   end
@@ -67,8 +72,8 @@ return {
     summary = "merge folders of results, bring one up to date, pack it or export its curves",
     options = {
       { "script=", "pack: of the results folder FROM only what this script would run today", "SCRIPT.lua" },
-      scale.option,
-      command.device_option "with --script: cpu, or cuda where built",
+      { "scale=", "with --script: " .. scale.option[2], "SCALE", words = scale.names, with = "script" },
+      of_script,
     },
     most = math.huge, run = results,
     usage = "results merge FROM ... TO | results migrate FOLDER | results pack FROM TO [--script SCRIPT.lua] "
