@@ -301,6 +301,8 @@ local mistakes = {
   { "lh.predicate.mean { 1, 0 / 0 }", "a term is made of terms and numbers, not of a number that is none (nan)" },
   { "lh.grid { { 'a', 1, 0 / 0 } }", "grid: axis 'a' has a value that is not a number (nan)" },
   { "lh.grid { { 'a', 1, 2, 1.0 } }", "grid: axis 'a' has the value 1 twice" },
+  { "bench:row { 'a', model = model, task = task, train = train, values = { bits_per_byte = 1 } }",
+    "row: value 'bits_per_byte' is no script's to give: it is what runs come to" },
   { "bench:row { 'a', model = model, task = task, train = train, values = { kaplan_flops_per_token = 0 / 0 } }",
     "row: value 'kaplan_flops_per_token' must be a number" },
   { "bench:row { 'a', model = model, task = task, train = train, reach = { loss_bits = 0 / 0 } }",

@@ -68,6 +68,9 @@ function checks.row(row)
   checks.text("row: field 'dataset'", row.dataset)
   for name, value in pairs(row.values or {}) do
     checks.metrics("row: field 'values'", { name })
+    if metrics.from(name) ~= "script" then
+      spec.fail(("row: value '%s' is no script's to give: it is what runs come to"):format(name))
+    end
     if type(value) ~= "number" or value ~= value then
       spec.fail(("row: value '%s' must be a number"):format(name))
     end
