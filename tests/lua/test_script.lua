@@ -534,10 +534,12 @@ t.test("an include is found from the file that names it, and run once", function
   core.write_file(folder .. "/inner/leaf.lua", "return { width = 16 }")
   core.write_file(folder .. "/inner/branch.lua",
     'return { leaf = require("longhaul").include "leaf.lua" }')
+  assert(os.execute(("ln -s leaf.lua '%s/inner/link.lua'"):format(folder)))
   core.write_file(folder .. "/main.lua", [[
     local lh = require "longhaul"
     local branch, leaf = lh.include "inner/branch.lua", lh.include "inner/leaf.lua"
     assert(branch.leaf == leaf and leaf.width == 16)
+    assert(lh.include "inner/../inner/leaf.lua" == leaf and lh.include "inner/link.lua" == leaf, "by whatever path")
     return lh.experiment "test"]])
   t.check(script.load(folder .. "/main.lua", { scale = "smoke" }) ~= nil, "it loads")
   t.fails(function() run [[require("longhaul").include "nowhere.lua"]] end, "nowhere.lua")
@@ -561,7 +563,7 @@ t.test("an include is found from the file that names it, and run once", function
     assert(leaves[1] == lh.include "inner/leaf.lua" and #lh.include_each "none.lua" == 0)
     return lh.experiment "test"]])
   t.check(script.load(folder .. "/main.lua", { scale = "smoke" }) ~= nil, "it loads")
-  for _, name in ipairs { "inner/leaf.lua", "inner/branch.lua", "inner/broken.lua", "other/leaf.lua", "main.lua" } do
+  for _, name in ipairs { "inner/leaf.lua", "inner/link.lua", "inner/branch.lua", "inner/broken.lua", "other/leaf.lua", "main.lua" } do
     os.remove(folder .. "/" .. name)
   end
   os.remove(folder .. "/inner")

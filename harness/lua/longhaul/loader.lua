@@ -27,17 +27,28 @@ local function run_file(path)
   return chunk()
 end
 
--- The folder of the file that runs, how many files wait for it, and what includes gave.
-local folder, waiting, included = ".", 0, {}
+-- The folder of the file that runs, and what includes gave, by what all paths of a file share.
+local folder, included = ".", {}
 
-local most_waiting = 50
 local under_way = {} -- in place of a value
 
 local function folder_of(path) return path:match("^(.*)/[^/]*$") or "." end
 
+-- Runs a file in its folder, and steps out again when it has ended, be it by an error that somebody catches.
+local function run_included(path, file)
+  local from = folder
+  folder, included[file] = folder_of(path), under_way
+  local _ <close> = setmetatable({}, { __close = function()
+    folder = from
+    if included[file] == under_way then included[file] = nil end
+  end })
+  included[file] = { run_file(path) }
+end
+
 --- Begins a script: the function that runs its file, which sees `seen` (nil: all globals).
 function loader.begin(path, seen)
-  globals, folder, waiting, included = seen or _G, folder_of(path), 0, {}
+  globals, folder, included = seen or _G, folder_of(path), {}
+  included[core.file_identity(path) or path] = under_way
   return function() return run_file(path) end
 end
 
@@ -47,30 +58,16 @@ function loader.beside(name)
   return folder .. "/" .. name
 end
 
--- Steps into the folder of a file that is included, and out again when it has ended, be it by an
--- error that somebody catches.
-local function step_into(path)
-  local from = folder
-  folder, included[path], waiting = folder_of(path), under_way, waiting + 1
-  return setmetatable({}, { __close = function()
-    folder, waiting = from, waiting - 1
-    if included[path] == under_way then included[path] = nil end
-  end })
-end
-
---- Used by lh.include: the value of a file, by its path from the file that includes it, run once.
+--- Used by lh.include: the value of a file, by its path from the file that includes it, run once whatever path it is
+--- included by.
 function loader.include(name)
   spec.check_text("include", "the path of a Lua file", name)
   local path = folder .. "/" .. name
-  if included[path] == under_way or waiting == most_waiting then
-    spec.fail(("include: %s includes itself"):format(path))
-  end
-  if included[path] == nil then
-    if not core.exists(path) then spec.fail(("include: there is no file %s"):format(path)) end
-    local _ <close> = step_into(path)
-    included[path] = run_file(path)
-  end
-  return included[path]
+  local file = core.file_identity(path)
+  if not file then spec.fail(("include: there is no file %s"):format(path)) end
+  if included[file] == under_way then spec.fail(("include: %s includes itself"):format(path)) end
+  if not included[file] then run_included(path, file) end
+  return included[file][1]
 end
 
 --- Used by lh.include_each: the values of the files of this name in all folders beside the file that
