@@ -17,7 +17,7 @@ local function values_of(arguments)
   local good = pipe:close()
   local words = core.read_file(log)
   os.remove(log)
-  if not good then return nil, words:sub(-2000) end
+  if not good then return nil, words:match "^(.-)%s*$":sub(-2000) end
   return values
 end
 

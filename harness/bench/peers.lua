@@ -60,10 +60,11 @@ local entries = {
 }
 
 local settings = {
-  { "PyTorch f32", "--precision f32 --eager" },
-  { "PyTorch f32, compiled", "--precision f32" },
-  { "PyTorch bf16", "--precision bf16 --eager" },
-  { "PyTorch bf16, compiled", "--precision bf16" },
+  { "PyTorch f32", "torch", "--precision f32 --eager" },
+  { "PyTorch f32, compiled", "torch", "--precision f32" },
+  { "PyTorch bf16", "torch", "--precision bf16 --eager" },
+  { "PyTorch bf16, compiled", "torch", "--precision bf16" },
+  { "JAX f32", "jax", "" },
 }
 
 local function session_of(case, precision, total)
@@ -135,28 +136,25 @@ local function fastest(lines, title)
   return best
 end
 
-local function torch_lines(case, rounds)
+-- A line of each setting of the libraries that are here, as far as there is a peer in them.
+local function peer_lines(case, libraries, rounds)
   local lines = {}
   for _, setting in ipairs(settings) do
-    local good, values = ask(case, "torch", setting[2], rounds)
-    if good then
-      lines[#lines + 1] = line_of(setting[1], values, "torch")
-    else
-      print(("  %-24s failed: %s"):format(setting[1], tostring(values):match "[^\n]*$"))
-    end
+    local title, library, arguments = table.unpack(setting)
+    local is_there = libraries[library] and (library == "torch" or case.jax)
+    local good, values = true, nil
+    if is_there then good, values = ask(case, library, arguments, rounds) end
+    if not good then print(("  %-24s failed: %s"):format(title, tostring(values):match "[^\n]*$")) end
+    lines[#lines + 1] = good and values and line_of(title, values, library) or nil
   end
   return lines
 end
 
 local function compare(rows, name, case, libraries, rounds)
   local size = case.size
-  local times, info, lack = own_times(case, rounds)
-  local others = libraries.torch and torch_lines(case, rounds) or {}
-  if case.jax and libraries.jax then
-    local good, values = ask(case, "jax", "", rounds)
-    if good then others[#others + 1] = line_of("JAX f32", values, "jax") end
-  end
   print(("\n%s, %s"):format(name, size))
+  local times, info, lack = own_times(case, rounds)
+  local others = peer_lines(case, libraries, rounds)
   report(rows, name, size, line_of("longhaul f32", times[1]), fastest(others, "PyTorch f32"))
   if times[2] then
     report(rows, name, size, line_of("longhaul bf16", times[2]), fastest(others, "PyTorch bf16"))

@@ -6,7 +6,7 @@ export OMP_NUM_THREADS=1
 cat >"$scratch/python" <<'SH'
 #!/bin/sh
 case $1 in
--c) case $2 in *torch*) echo "torch,9.10" ;; *) exit 1 ;; esac ;;
+-c) case $2 in *torch*) echo "torch,9.10" ;; *jax*) [ -n "${JAX:-}" ] && echo "jax,0.9" ;; esac ;;
 tests/peers/standard.py)
     case "$*" in
     *"gpt2 layers=4 width=64 heads=1"*"--precision bf16 --eager"*) echo "no such setting" >&2; exit 5 ;;
@@ -16,10 +16,12 @@ tests/peers/standard.py)
     esac
     printf 'step_time_ms,%s\nstep_time_q1_ms,1\nstep_time_q3_ms,2\npeak_memory_bytes,1099511627776\ntorch,9.10\n' $ms ;;
 tests/peers/block_stack.py)
+    grep -q '"window":	64' "$2/run.json" && { echo "no such setting" >&2; exit 5; }
     grep -q '"window":	8' "$2/run.json" && [ -s "$2/weights.safetensors" ] &&
         [ -s "$2/batches.safetensors" ] || exit 3
     echo "$2" >"$FOLDER"
     printf 'a line of other things\nloss_bits,2.5\nlosses,2 3\ntorch,9.9\narguments,%s\n' "$3 $4" ;;
+tests/peers/block_stack_jax.py) echo "no such device" >&2; exit 7 ;;
 *) echo "no such peer" >&2; exit 4 ;;
 esac
 SH
@@ -45,7 +47,7 @@ succeeds "the mean over all steps" "a mean loss" "$longhaul" lua "$scratch/ask.l
 fails 1 "why a peer failed" "no such peer" "$longhaul" lua "$scratch/ask.lua" other.py
 cat >"$scratch/compare.lua" <<'LUA'
 local rows = {}
-require("longhaul.bench.peers").run(rows, function(_, work) work() end, "gpt2", { 64 }, 1)
+require("longhaul.bench.peers").run(rows, function(_, work) work() end, ... or "gpt2", { 64 }, 1)
 for _, row in ipairs(rows) do
   print("row", row.benchmark, row.metric, row.ratio_to, row.ratio and row.ratio > 0 and row.ratio < 0.5, row.compiler)
 end
@@ -55,6 +57,12 @@ compared=$scratch/compared
 succeeds "our step over the fastest of PyTorch's" "row	gpt2, longhaul f32	step_time_ms	PyTorch f32	true	nil" cat "$compared"
 succeeds "our memory, too" "row	gpt2, longhaul f32	peak_memory_bytes	PyTorch f32	true	nil" cat "$compared"
 succeeds "a peer's line has its library" "row	gpt2, PyTorch f32, compiled	step_time_ms	nil	nil	PyTorch 9.10" cat "$compared"
-succeeds "a setting that fails is named" "PyTorch bf16             failed" cat "$compared"
+succeeds "a setting that fails is named" "PyTorch bf16             failed: no such setting" cat "$compared"
+JAX=here succeeds "of JAX, too, below what it is of" "slide, width 64, window 64, 4096 tokens
+  PyTorch f32              failed: no such setting
+  PyTorch f32, compiled    failed: no such setting
+  PyTorch bf16             failed: no such setting
+  PyTorch bf16, compiled   failed: no such setting
+  JAX f32                  failed: no such device" "$longhaul" lua "$scratch/compare.lua" slide
 PYTHON=/nowhere/python succeeds "no PyTorch" "nil	nil" "$longhaul" lua "$scratch/ask.lua"
 finish
