@@ -57,12 +57,12 @@ compared=$scratch/compared
 succeeds "our step over the fastest of PyTorch's" "row	gpt2, longhaul f32	step_time_ms	PyTorch f32	true	nil" cat "$compared"
 succeeds "our memory, too" "row	gpt2, longhaul f32	peak_memory_bytes	PyTorch f32	true	nil" cat "$compared"
 succeeds "a peer's line has its library" "row	gpt2, PyTorch f32, compiled	step_time_ms	nil	nil	PyTorch 9.10" cat "$compared"
-succeeds "a setting that fails is named" "PyTorch bf16             failed: no such setting" cat "$compared"
+succeeds "a setting that fails is named" "PyTorch bf16             failed: tests/peers/standard.py: no such setting" cat "$compared"
 JAX=here succeeds "of JAX, too, below what it is of" "slide, width 64, window 64, 4096 tokens
-  PyTorch f32              failed: no such setting
-  PyTorch f32, compiled    failed: no such setting
-  PyTorch bf16             failed: no such setting
-  PyTorch bf16, compiled   failed: no such setting
-  JAX f32                  failed: no such device" "$longhaul" lua "$scratch/compare.lua" slide
+  PyTorch f32              failed: tests/peers/block_stack.py: no such setting
+  PyTorch f32, compiled    failed: tests/peers/block_stack.py: no such setting
+  PyTorch bf16             failed: tests/peers/block_stack.py: no such setting
+  PyTorch bf16, compiled   failed: tests/peers/block_stack.py: no such setting
+  JAX f32                  failed: tests/peers/block_stack_jax.py: no such device" "$longhaul" lua "$scratch/compare.lua" slide
 PYTHON=/nowhere/python succeeds "no PyTorch" "nil	nil" "$longhaul" lua "$scratch/ask.lua"
 finish
