@@ -33,10 +33,24 @@ static bool is_group(lua_State *lua, int index) {
     return named;
 }
 
+/* Whether the keys of the table are 1 to `count`: what has another would be lost. */
+static bool is_list(lua_State *lua, int index, lua_Unsigned count) {
+    lua_Unsigned entries = 0;
+    lua_pushnil(lua);
+    for (; lua_next(lua, index) != 0; lua_pop(lua, 1))
+        entries += 1;
+    return entries <= count;
+}
+
 /* An array of integers; its memory is left on the stack. */
 static lh_status set_list(lua_State *lua, int index, const char *name, lh_options *options) {
     enum { MOST = 1 << 16 };
     const lua_Unsigned count = lua_rawlen(lua, index); /* whatever __len says */
+    if (!is_list(lua, index, count))
+        return lh_fail(LH_EOPTION,
+                       "%s: option '%s' is a list of integers such as { 1, 0, 2 }, without names "
+                       "and gaps",
+                       lh_options_owner(options), name);
     if (count > MOST)
         return lh_fail(LH_EOPTION, "%s: option '%s' is a list of at most %d integers, got %llu",
                        lh_options_owner(options), name, MOST, (unsigned long long)count);

@@ -196,6 +196,9 @@ local mistakes = {
   { "lh.train { optimizer = 'adma' }", "did you mean 'adam'?" },
   { "lh.train { precision = 'bf61' }", "did you mean 'bf16'?" },
   { "lh.data.text { 'books', tokenz = 'bytes' }", "text: unknown option 'tokenz'" },
+  { "lh.data.text { 'books', name = 'latex' }", "text: the first value is the name: 'name' would be another" },
+  { "lh.tasks.scripted_tokens { 'a.lua', file = 'b.lua' }", "the first value is the file: 'file' would be another" },
+  { "lh.models.brt { recurrent_layers = { 1, layers = 2 } }", "option 'recurrent_layers' is a list of integers" },
   { "lh.tasks.language_model { 'books' }", "the first value is a corpus" },
   { "bench:row { 'a', model = model, task = task }", "field 'train' is missing" },
   { "bench:row { 'a', model = model, task = task, train = train, sedes = 2 }",
@@ -275,6 +278,7 @@ local mistakes = {
   { "bench:table { columns = { 'mse' }, best = { mse = 'mni' } }", "'mse' is \"min\" or \"max\", not 'mni'" },
   { "bench:table { columns = { 'mse' }, best = { mes = 'min' } }", "did you mean 'mse'" },
   { "lh.data.first 'books'", "first takes the names of corpora" },
+  { "lh.data.first { 'enwik8', {}, 'books' }", "first takes the names of corpora" },
   { "lh.by_scale 'x'", "by_scale takes a table" },
   { "model:with(5)", "with takes a table of options" },
   { "model.with { window = 4 }", "with is called with a colon, spec:with, not with a dot" },
@@ -364,6 +368,13 @@ end)
 t.test("random numbers are the same each time", function()
   local text = start .. "bench:seeds(math.random(1, 100000))\nreturn bench"
   t.equal(run(text).default_seeds, run(text).default_seeds)
+end)
+
+t.test("an option of the task stands before that of its data, however the table was made", function()
+  local made = { tokens = "words:train:300", segment = 64, batch = 2 }
+  made[1] = lh.data.text { "generate:books", tokens = "bytes", documents = 3 }
+  local spec = lh.tasks.language_model(made)
+  t.equal(("%s %s"):format(spec:option "tokens", spec:option "documents"), "words:train:300 3")
 end)
 
 t.test("the first corpus that is here is taken, else the last", function()

@@ -182,6 +182,9 @@ longhaul.data = strict({}, "lh.data has no field '%s'")
 -- name.
 local function data_of(kind, task, options)
   if type(options) ~= "table" then options = { options } end
+  if options[1] ~= nil and options.name ~= nil then
+    spec.fail(("%s: the first value is the name: 'name' would be another"):format(kind))
+  end
   local made = {}
   for key, value in pairs(options) do made[key == 1 and "name" or key] = value end
   local read, wrong = core.options_or_refusal("task", task, made)
@@ -204,7 +207,7 @@ function longhaul.data.series(options) return data_of("series", "forecasting", o
 ---@param names string[]
 ---@return string
 function longhaul.data.first(names)
-  if type(names) ~= "table" or type(names[#names]) ~= "string" then
+  if not lists.is_of_texts(names, 1) then
     spec.fail 'first takes the names of corpora, as in { "enwik8", "books" }'
   end
   for i = 1, #names - 1 do
@@ -222,17 +225,13 @@ local function reads(kind, task, example)
   local make = longhaul.tasks[task]
   return function(options)
     if type(options) ~= "table" then return make(options) end
-    local merged = {}
-    for key, value in pairs(options) do
-      if key == 1 then
-        if (getmetatable(value) or {}).kind ~= kind then
-          spec.fail(("%s: the first value is %s"):format(task, example))
-        end
-        for name, inner in pairs(value) do merged[name] = inner end
-      else
-        merged[key] = value
-      end
+    local data = options[1]
+    if data == nil then return make(options) end
+    if (getmetatable(data) or {}).kind ~= kind then
+      spec.fail(("%s: the first value is %s"):format(task, example))
     end
+    local merged = longhaul.merged(data, options)
+    merged[1] = nil
     return make(merged)
   end
 end
@@ -254,6 +253,7 @@ local function made_by(task)
       if type(made[1]) ~= "string" then
         spec.fail(("%s: the first value is a file, as in \"copy.lua\""):format(task))
       end
+      if made.file ~= nil then spec.fail(("%s: the first value is the file: 'file' would be another"):format(task)) end
       made.file, made[1] = loader.beside(made[1]), nil
     end
     return make(made)
