@@ -223,6 +223,9 @@ static void read_parameter(lua_State *lua, const lh_lua_examples *examples, lh_o
     case LUA_TSTRING:
         row->type = LH_OPTION_TEXT;
         row->standard.text = lua_tostring(lua, -1);
+        if (strlen(row->standard.text) != lua_rawlen(lua, -1))
+            (void)luaL_error(lua, "%s: parameter '%s' holds a zero byte", examples->file,
+                             row->name);
         return;
     default:
         (void)luaL_error(lua, "%s: parameter '%s' is a number, a flag or a text, not a %s",

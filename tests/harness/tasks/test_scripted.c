@@ -321,6 +321,8 @@ static const struct {
      "chance: 'accuracy' must be a number, got inf"},
     {"return { parameters = { a = {} }, sizes = print, example = print }",
      "parameter 'a' is a number, a flag or a text, not a table"},
+    {"return { parameters = { a = 'b\\0c' }, sizes = print, example = print }",
+     "parameter 'a' holds a zero byte"},
     {"return { sizes = function() end, example = print }", "sizes must return a table"},
     {"return { sizes = function() return { length = 0, vocabulary = 2 } end, example = print }",
      "sizes: 'length' must be an integer from 1"},
