@@ -82,6 +82,9 @@ fails 2 "a task of tokens that are given" "--task-options is said with --inputs"
     "$longhaul" forward --model lstm --ids x --task-options segment=4 --out "$scratch/no.npy"
 fails 2 "a vocabulary of vectors" "--vocabulary says nothing beside --inputs" \
     "$longhaul" forward --model lstm --inputs x --vocabulary 4 --out "$scratch/no.npy"
+fails 2 "a path that is none" "--out takes a path, not nothing" "$longhaul" train --model lstm --out ''
+fails 2 "nor is one of weights" "--weights takes a path, not nothing" "$longhaul" eval --weights ''
+fails 1 "a file in the root folder" "/proc: not a plain file, so it is not replaced" "$longhaul" train --model lstm --out /proc
 fails 2 "a column of a text" "--column is of a CSV file" "$longhaul" dilation README.md --column x
 fails 2 "an import that is none" "--replace is said of data import" "$longhaul" data list --replace
 fails 2 "a script that nothing is packed by" "--script is said of results pack" "$longhaul" results migrate "$scratch" --script x.lua

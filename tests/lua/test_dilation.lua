@@ -2,6 +2,7 @@
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local dilation = require "longhaul.dilation"
+local gnuplot = require "longhaul.report.gnuplot"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -66,6 +67,13 @@ t.test("the command reads columns and bytes", function()
     "did you mean 'OT'?")
   core.write_file(folder .. "/text", ("abcd"):rep(100))
   t.contains(printed({ lags = "9" }, { folder .. "/text" }), "d = 4 ")
+end)
+
+t.test("bytes of which none comes again are drawn by lag alone", function()
+  if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
+  core.write_file(folder .. "/apart", "abcdefgh")
+  printed({ out = folder .. "/drawn" }, { folder .. "/apart" })
+  t.check(core.exists(folder .. "/drawn-lags.svg") and not core.exists(folder .. "/drawn-recurrence.svg"), "drawn")
 end)
 
 t.test("bad input is named", function()

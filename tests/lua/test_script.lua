@@ -370,6 +370,12 @@ t.test("random numbers are the same each time", function()
   t.equal(run(text).default_seeds, run(text).default_seeds)
 end)
 
+t.test("a script in the root folder looks for what lies in its folders", function()
+  local loader = require "longhaul.loader"
+  loader.begin "/script.lua"
+  t.fails(function() loader.include_each "version" end, "/proc/version:1:") -- which is no Lua
+end)
+
 t.test("an option of the task stands before that of its data, however the table was made", function()
   local made = { tokens = "words:train:300", segment = 64, batch = 2 }
   made[1] = lh.data.text { "generate:books", tokens = "bytes", documents = 3 }

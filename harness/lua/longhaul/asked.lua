@@ -58,7 +58,7 @@ local function settings_of(values)
     seeds = command.integer(values, "seeds", nil, 1, experiments.most_seeds),
     device = values.device or "cpu",
     only = values.only,
-    results = command.path(values, "results", "results"),
+    results = values.results or "results",
     sandbox = values.sandbox,
     force = values.force, rounds = command.integer(values, "rounds", 1, 1, most_rounds),
     no_timing = values["no-timing"], fail_fast = values["fail-fast"],

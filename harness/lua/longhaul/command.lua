@@ -19,13 +19,22 @@ function command.one_of(what, given, names)
   command.misuse(("no %s '%s'%s"):format(what, given, core.did_you_mean(given, names)))
 end
 
+-- Whether an option takes a path, by what its value is called.
+local function takes_path(option)
+  local what = option[3] or ""
+  return what:find "^FILE" or what == "FOLDER" or what == "BASE"
+end
+
 --- Refuses values of a command's options that are none of the option's `words`, which are all that it
---- takes unless it is `open`.
+--- takes unless it is `open`, and paths that are nothing.
 function command.check_words(options, values)
   for _, option in ipairs(options) do
     local name = option[1]:gsub("=$", "")
     local meant = option.meant and option.meant[values[name]]
     if meant then command.misuse(("no %s '%s': it is called '%s'"):format(name, values[name], meant)) end
+    if values[name] == "" and takes_path(option) then
+      command.misuse(("--%s takes a path, not nothing"):format(name))
+    end
     if option.words and not option.open and values[name] then
       command.one_of(name, values[name], option.words)
     end
@@ -81,12 +90,6 @@ function command.integer(values, name, default, least, most)
   command.misuse(("--%s takes %s, not '%s'"):format(name, what, values[name]))
 end
 
---- The value of option `name`, a path; `default` where it is not given.
-function command.path(values, name, default)
-  if values[name] == "" then command.misuse(("--%s takes a path, not nothing"):format(name)) end
-  return values[name] or default
-end
-
 --- The lines of a text that are not empty, each behind its number: `for number, line in command.lines(text)`.
 function command.lines(text)
   local next_line, number = text:gmatch "([^\n]*)\n?", 0
@@ -101,7 +104,7 @@ end
 --- written is refused before the work that it is to hold.
 function command.output(path)
   if not path then return end
-  core.make_folder(path:match "^(.*)/" or ".")
+  core.make_folder(path:match "^(.*/)" or ".")
   core.check_writable(path)
 end
 

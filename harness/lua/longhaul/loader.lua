@@ -75,7 +75,7 @@ end
 function loader.include_each(name)
   spec.check_text("include_each", "the path of a Lua file", name)
   local values = {}
-  for _, inner in ipairs(core.list_folder(folder)) do
+  for _, inner in ipairs(core.list_folder(folder .. "/")) do
     local path = inner .. "/" .. name
     if core.exists(folder .. "/" .. path) then values[#values + 1] = loader.include(path) end
   end

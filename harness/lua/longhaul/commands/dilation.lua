@@ -54,11 +54,11 @@ local plotted = 240
 
 local function draw(path, base, what, values, bound, symbols)
   local paths = gnuplot.chart(base .. "-lags", lag_chart(path, what, values, bound))
-  if symbols then
-    local count = math.min(plotted, #symbols)
+  local count = math.min(plotted, #(symbols or {}))
+  local points = measure.points { table.unpack(symbols or {}, 1, count) }
+  if #points > 0 then
     local plot = gnuplot.new("recurrence_plot", ("%s: where the first %d bytes are alike"):format(path, count),
       "byte", "byte")
-    local points = measure.points { table.unpack(symbols, 1, count) }
     plot.blocks = { { "points", { points } } }
     local drawn = gnuplot.chart(base .. "-recurrence", plot)
     table.move(drawn, 1, #drawn, #paths + 1, paths)
@@ -101,7 +101,7 @@ return {
       { "column=", "column of a CSV file (default: the last)", "NAME" },
       { "lags=", "largest lag (default 200)", "N" },
       { "first=", "rows or bytes to read (default 50000)", "N" },
-      { "out=", "draw BASE-lags and, of bytes, BASE-recurrence", "BASE" },
+      { "out=", "draw BASE-lags and, of bytes that come again, BASE-recurrence", "BASE" },
     },
   },
 }

@@ -200,7 +200,7 @@ local function bench(values)
   check_model(values)
   local wanted = wanted_of(values.only or values.model and "peers")
   local machine, rounds = core.machine(), command.integer(values, "rounds", 7)
-  local path = command.path(values, "results", "results") .. "/bench/bench.csv"
+  local path = (values.results or "results") .. "/bench/bench.csv"
   core.make_folder(path:match "^(.*)/")
   local rows, save = {}, lines.writer(path)
   local function kept(_, work)

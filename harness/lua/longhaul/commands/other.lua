@@ -37,7 +37,7 @@ local function check_charts(charts, folder)
 end
 
 local function report(values)
-  local folder = command.path(values, "results", "results")
+  local folder = values.results or "results"
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
   local below = figures.folders(folder)
   if #below > 0 and below[1] ~= folder then

@@ -33,7 +33,7 @@ local function format_of(values)
   return chosen or "text"
 end
 
-local function stores_of(values) return query.stores(command.path(values, "results", "results")) end
+local function stores_of(values) return query.stores(values.results or "results") end
 
 -- Times of a busy machine are marked: beside numbers that programs read, by a column.
 local function with_mark(format, runs, columns)
