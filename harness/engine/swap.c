@@ -213,8 +213,10 @@ static lh_status collect(lh_swap *swap) {
 
 lh_status lh_swap_collect(lh_swap *swap) {
     LH_TRY(collect(swap));
-    for (int i = 0; i < lh_params_count(swap->home); ++i)
+    for (int i = 0; i < lh_params_count(swap->home); ++i) {
         lh_params_get(swap->home, i)->gradient->present = swap->param[i]->gradient->present;
+        lh_tensor_clear_gradient(swap->param[i]); /* the next step may have no pass: no rows */
+    }
     return clear(swap);
 }
 

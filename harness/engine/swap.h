@@ -29,7 +29,8 @@ int64_t lh_swap_resting_bytes(const lh_swap *swap);
 /* Before a forward pass: what stays gets the values from home, and gradients are forgotten. */
 lh_status lh_swap_begin(lh_swap *swap);
 /* After backward: all gradients are at home, of each parameter that had one (lh_params_settle_
- * gradients adds the zeros), and nothing visits. Waits for the device. */
+ * gradients adds the zeros), and nothing visits. Without a pass since the last time none had one.
+ * Waits for the device. */
 lh_status lh_swap_collect(lh_swap *swap);
 
 /* ---- for the tape ---- */

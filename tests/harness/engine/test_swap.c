@@ -258,6 +258,23 @@ TEST(copies_beside_the_work_keep_their_order) {
     CHECK(late.pinned == 0 && late.count == 0);
 }
 
+/* A step of a rank that has none of a batch's few rows: its share of the sum is 0. */
+TEST(without_a_pass_gradients_are_zeros) {
+    static bench b;
+    real y[3 * WIDTH], gradients[BLOCK];
+    REQUIRE(open_bench(&b, SWAPPED));
+    REQUIRE(step(&b, y, gradients));
+    CHECK(fabs((double)gradients[0]) > 0 && fabs((double)gradients[32]) > 0);
+    lh_params_clear_gradients(b.params);
+    REQUIRE_OK(lh_swap_collect(b.swap));
+    REQUIRE_OK(lh_params_settle_gradients(b.params));
+    const lh_tensor *block = lh_params_gradients(b.params);
+    REQUIRE_OK(lh_tensor_read(block, gradients, lh_tensor_count(block)));
+    for (int i = 0; i < BLOCK; ++i)
+        CHECK_NEAR((double)gradients[i], 0, 0);
+    close_bench(&b);
+}
+
 TEST(only_what_is_needed_is_there) {
     static bench b;
     REQUIRE(open_bench(&b, SWAPPED));
