@@ -144,8 +144,9 @@ static lh_status make_parts(char *path) {
         const char here = *at;
         if (here != '\0' && here != '/') continue;
         *at = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return lh_fail(LH_EIO, "%s: cannot be made: %s", path, strerror(errno));
+        const int cause = mkdir(path, 0777) != 0 ? errno : 0;
+        if (cause != 0 && (cause != EEXIST || !lh_is_folder(path)))
+            return lh_fail(LH_EIO, "%s: cannot be made: %s", path, strerror(cause));
         if (here == '\0') return LH_OK;
         *at = here;
     }
