@@ -173,10 +173,15 @@ typedef struct joined {
     real *weights;
 } joined;
 
+/* Tokens of a row's source, before its padding. */
+static int64_t source_tokens_of(const lh_host_batch *host, int64_t r) {
+    return host->source_count != NULL ? host->source_count[r] : host->source_length;
+}
+
 /* Row r: the source, the target behind it, whose first token, which says begin, gives way to the
  * separator, and separators to the end. What a causal model predicts does not know how many. */
 static void join_row(const lh_host_batch *host, int32_t separator, int64_t r, const joined *to) {
-    const int64_t count = host->source_count[r], length = host->length,
+    const int64_t count = source_tokens_of(host, r), length = host->length,
                   whole = host->source_length + length, from = r * length, at = r * whole;
     for (int64_t t = 0; t < whole; ++t) {
         const int64_t i = t - count;
@@ -222,7 +227,7 @@ static lh_tensor *pick_joined(lh_tape *tape, const lh_host_batch *host, int64_t 
     if (places == NULL) return NULL;
     for (int64_t i = 0; i < host->rows * count; ++i) {
         const int64_t r = i / count;
-        places[i] = (int32_t)(r * whole + host->source_count[r] + first + i % count);
+        places[i] = (int32_t)(r * whole + source_tokens_of(host, r) + first + i % count);
     }
     lh_tensor *table = lh_reshape(tape, lh_contiguous(tape, hidden), 2, flat);
     lh_tensor *y = lh_gather(tape, table, lh_integers(tape, 2, shape, places));

@@ -18,6 +18,7 @@
  * until the next call. Optional ones are NULL. Shapes as in lh_batch. */
 typedef struct lh_host_batch {
     int64_t rows, length, source_length, target_length; /* target_length: of target_vectors */
+    /* source_count NULL: no source has padding. */
     const int32_t *tokens, *source_tokens, *source_count, *target, *starts;
     const real *vectors, *target_vectors, *weights;
     /* i32 [rows][setup.past_length], [rows]: the tokens of the document before this segment, and

@@ -151,6 +151,38 @@ TEST(a_source_stands_before_its_target) {
     bench_close(&b);
 }
 
+/* A task whose sources are all of one length need not count their tokens. */
+TEST(sources_without_counts_are_whole) {
+    static const int32_t source[] = {3, 4, 2, 1}, counts[] = {2, 2}, tokens[] = {0, 5, 0, 1},
+                         target[] = {5, 6, 1, 2}, starts[] = {1, 1};
+    const pair_case which = {"transformer", PAIR_CORE, {.vocabulary = 7, .source_vocabulary = 7}};
+    lh_host_batch host = {.rows = 2,
+                          .length = 2,
+                          .source_length = 2,
+                          .tokens = tokens,
+                          .target = target,
+                          .source_tokens = source,
+                          .starts = starts};
+    model_bench b;
+    real picked[2][2 * 2 * 16];
+    REQUIRE(open_pair(&b, &which));
+    for (int i = 0; i < 2; ++i) {
+        lh_batch batch = {0};
+        lh_output out;
+        host.source_count = i == 0 ? counts : NULL;
+        lh_tape_begin(b.tape, false, 1, 0);
+        REQUIRE_OK(lh_model_upload(b.pool, b.model, &host, &batch));
+        REQUIRE_OK(lh_model_forward(b.model, b.tape, b.state, &batch, false, &out));
+        REQUIRE_OK(lh_model_pick(b.tape, b.model, &host, 0, 2, &out));
+        REQUIRE(lh_tensor_count(out.hidden) <= 2 * 2 * 16);
+        REQUIRE_OK(lh_tensor_read(out.hidden, picked[i], lh_tensor_count(out.hidden)));
+        CHECK(i == 0 ||
+              memcmp(picked[0], picked[1], (size_t)lh_tensor_count(out.hidden) * sizeof(real)) == 0);
+        lh_batch_clear(&batch);
+    }
+    bench_close(&b);
+}
+
 /* A token and the vector with a 1 in its place are read alike. */
 TEST(a_one_hot_vector_is_its_token) {
     static const int64_t shape[] = {4, 3}, flat[] = {2};
