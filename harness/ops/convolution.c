@@ -30,6 +30,8 @@ lh_tensor *lh_short_convolution(lh_tape *tape, lh_tensor *x, lh_tensor *before, 
                                 lh_tensor *bias) {
     x = lh_convert(tape, x, LH_REAL);
     before = lh_convert(tape, before, LH_REAL);
+    weight = lh_convert(tape, weight, LH_REAL);
+    bias = lh_convert(tape, bias, LH_REAL);
     if (x == NULL || before == NULL || weight == NULL) return NULL;
     if (!fits(x, before, weight, bias))
         return LH_OP_FAIL("short_convolution: x %s, before %s, weight %s", lh_shape_text(x),

@@ -16,6 +16,7 @@ static lh_status fixed_gate_backward(lh_tape *tape, lh_node *node) {
 lh_tensor *lh_fixed_gate(lh_tape *tape, lh_tensor *c, lh_tensor *z, lh_tensor *bias) {
     c = lh_convert(tape, c, LH_REAL);
     z = lh_convert(tape, z, LH_REAL);
+    bias = lh_convert(tape, bias, LH_REAL);
     if (c == NULL || z == NULL || bias == NULL) return NULL;
     if (!lh_tensor_same_shape(c, z) || lh_tensor_count(bias) != lh_last_axis(c)) {
         return LH_OP_FAIL("fixed_gate: c %s, z %s, bias %s", lh_shape_text(c), lh_shape_text(z),

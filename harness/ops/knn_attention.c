@@ -30,6 +30,9 @@ static bool fits(const lh_tensor *q, const lh_tensor *k, const lh_tensor *v, con
 lh_tensor *lh_attend_knn(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, lh_tensor *count,
                          lh_tensor *head_scale, int64_t top) {
     q = lh_convert(tape, q, LH_REAL);
+    k = lh_convert(tape, k, LH_REAL);
+    v = lh_convert(tape, v, LH_REAL);
+    head_scale = lh_convert(tape, head_scale, LH_REAL);
     if (q == NULL || k == NULL || v == NULL || count == NULL) return NULL;
     if (!fits(q, k, v, count, head_scale)) {
         return LH_OP_FAIL("attend_knn: queries %s, memory %s", lh_shape_text(q), lh_shape_text(k));

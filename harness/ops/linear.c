@@ -88,18 +88,19 @@ static bool fits(const lh_tensor *x, const lh_tensor *weight, const lh_tensor *b
            (bias == NULL || lh_tensor_count(bias) == weight->shape[1]);
 }
 
-/* `weight` as it is stored, or NULL after a message; x made contiguous. */
+/* The operands as the kernel reads them; false after a message. */
 static bool check(lh_tape *tape, const char *op, lh_tensor **x, lh_tensor **weight,
-                  const lh_tensor *bias) {
+                  lh_tensor **bias) {
     if (*x == NULL || *weight == NULL) return false;
-    if (!fits(*x, *weight, bias)) {
+    if (!fits(*x, *weight, *bias)) {
         (void)lh_fail(LH_ESHAPE, "%s: x %s, weight %s, bias %s; a weight is [in][out]", op,
                       lh_shape_text(*x), lh_shape_text(*weight),
-                      bias != NULL ? lh_shape_text(bias) : "none");
+                      *bias != NULL ? lh_shape_text(*bias) : "none");
         return false;
     }
     *x = lh_contiguous(tape, *x);
     *weight = lh_contiguous(tape, *weight);
+    *bias = lh_convert(tape, *bias, LH_REAL);
     return *x != NULL && *weight != NULL;
 }
 
@@ -133,7 +134,7 @@ static void count_flops(lh_tape *tape, const linear *l) {
 
 lh_tensor *lh_linear(lh_tape *tape, lh_tensor *x, lh_tensor *weight, lh_tensor *bias,
                      lh_unary_op activation) {
-    if (!check(tape, "linear", &x, &weight, bias)) return NULL;
+    if (!check(tape, "linear", &x, &weight, &bias)) return NULL;
     const linear l = {
         .rows = lh_row_count(x), .in = weight->shape[0], .out = weight->shape[1], activation};
     lh_tensor *y = new_output(tape, x, lh_pool_activation(lh_tape_pool(tape)), l.out);
@@ -160,7 +161,8 @@ lh_tensor *lh_linear(lh_tape *tape, lh_tensor *x, lh_tensor *weight, lh_tensor *
 }
 
 lh_tensor *lh_linear_add(lh_tape *tape, lh_tensor *residual, lh_tensor *x, lh_tensor *weight) {
-    if (residual == NULL || !check(tape, "linear_add", &x, &weight, NULL)) return NULL;
+    lh_tensor *bias = NULL;
+    if (residual == NULL || !check(tape, "linear_add", &x, &weight, &bias)) return NULL;
     residual = lh_contiguous(tape, residual);
     const linear l = {.rows = lh_row_count(x), .in = weight->shape[0], .out = weight->shape[1]};
     lh_tensor *y = residual != NULL ? new_output(tape, x, residual->dtype, l.out) : NULL;
@@ -174,7 +176,7 @@ lh_tensor *lh_linear_add(lh_tape *tape, lh_tensor *residual, lh_tensor *x, lh_te
     count_flops(tape, &l);
     const lh_record record = {.op = "linear_add",
                               .backward = linear_backward,
-                              LH_INPUTS(x, weight, NULL, residual),
+                              LH_INPUTS(x, weight, bias, residual),
                               LH_OUTPUTS(y),
                               LH_SAVED(x, weight),
                               .args = &l,

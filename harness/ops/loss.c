@@ -265,10 +265,11 @@ static lh_tensor *finish(lh_tape *tape, const head_loss *h, lh_tensor *const *in
 
 lh_tensor *lh_linear_cross_entropy(lh_tape *tape, const lh_cross_entropy *head, lh_tensor *hidden) {
     const lh_tensor *given = hidden;
-    lh_tensor *weight = head->weight;
+    lh_tensor *weight = lh_convert(tape, head->weight, LH_REAL);
+    lh_tensor *bias = lh_convert(tape, head->bias, LH_REAL);
     hidden = lh_convert(tape, hidden, LH_REAL);
     if (hidden == NULL || weight == NULL || head->target == NULL) return NULL;
-    lh_tensor *const inputs[] = {hidden, weight, head->bias};
+    lh_tensor *const inputs[] = {hidden, weight, bias};
     head_loss h = {.rows = lh_row_count(hidden),
                    .width = weight->rank == 2 ? weight->shape[1] : 0,
                    .vocabulary = weight->rank == 2 ? weight->shape[0] : 0,
@@ -276,9 +277,9 @@ lh_tensor *lh_linear_cross_entropy(lh_tape *tape, const lh_cross_entropy *head, 
                    .differentiate = lh_tape_wants(tape, inputs, 3),
                    .hidden = hidden,
                    .weight = weight,
-                   .bias = head->bias,
+                   .bias = bias,
                    .target = head->target,
-                   .weights = head->weights};
+                   .weights = lh_convert(tape, head->weights, LH_REAL)};
     if (!fits(&h)) {
         return LH_OP_FAIL("linear_cross_entropy: hidden %s, weight %s, target %s",
                           lh_shape_text(hidden), lh_shape_text(weight),

@@ -23,6 +23,8 @@ static lh_status layer_norm_backward(lh_tape *tape, lh_node *node) {
 lh_tensor *lh_layer_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, lh_tensor *bias,
                          double epsilon) {
     x = lh_contiguous(tape, x);
+    gain = lh_convert(tape, gain, LH_REAL);
+    bias = lh_convert(tape, bias, LH_REAL);
     if (x == NULL || gain == NULL) return NULL;
     const int64_t rows = lh_row_count(x), width = lh_last_axis(x);
     if (lh_tensor_count(gain) != width || (bias != NULL && lh_tensor_count(bias) != width)) {
@@ -67,6 +69,7 @@ static lh_status rms_norm_backward(lh_tape *tape, lh_node *node) {
 
 lh_tensor *lh_rms_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, double epsilon) {
     x = lh_contiguous(tape, x);
+    gain = lh_convert(tape, gain, LH_REAL);
     if (x == NULL || gain == NULL) return NULL;
     const int64_t rows = lh_row_count(x), width = lh_last_axis(x);
     if (lh_tensor_count(gain) != width) {

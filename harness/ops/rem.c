@@ -132,10 +132,11 @@ lh_tensor *lh_encode_recurrence(lh_tape *tape, const lh_recurrence *recurrence, 
     memcpy(spec.head, recurrence->head, sizeof spec.head);
     if (!collect_values(tape, keys, key_count, attended, &spec, t)) return NULL;
     if (overlap(&spec)) return LH_OP_FAIL("recurrence: keys of two sources share a position");
-    t[ETA] = recurrence->eta;
-    t[NU] = recurrence->nu;
-    t[THETA] = recurrence->theta;
-    t[MU] = recurrence->mu;
+    t[ETA] = lh_convert(tape, recurrence->eta, LH_REAL);
+    t[NU] = lh_convert(tape, recurrence->nu, LH_REAL);
+    t[THETA] = lh_convert(tape, recurrence->theta, LH_REAL);
+    t[MU] = lh_convert(tape, recurrence->mu, LH_REAL);
+    if (t[MU] == NULL) return NULL;
     lh_tensor *y = lh_tape_new_like(tape, attended);
     if (y == NULL) return NULL;
     const lh_rem_forward_args args = {

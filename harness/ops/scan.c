@@ -89,6 +89,7 @@ static lh_status decay_scan_backward(lh_tape *tape, lh_node *node) {
 
 lh_tensor *lh_decay_scan(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v,
                          lh_tensor *log_decay, lh_tensor *start, lh_tensor **end) {
+    start = lh_convert(tape, start, LH_REAL);
     lh_tensor *t[INPUTS] = {[QUERY] = readable(tape, q),
                             [KEY] = readable(tape, k),
                             [VALUE] = readable(tape, v),
@@ -139,6 +140,7 @@ static lh_status delta_rule_backward(lh_tape *tape, lh_node *node) {
 
 lh_tensor *lh_delta_rule(lh_tape *tape, lh_tensor *k, lh_tensor *v, lh_tensor *beta,
                          lh_tensor *log_decay, lh_tensor *start) {
+    start = lh_convert(tape, start, LH_REAL);
     lh_tensor *t[SAVED] = {[KEY] = readable(tape, k),
                            [VALUE] = readable(tape, v),
                            [LOG_DECAY] =

@@ -1,5 +1,6 @@
 /* One tensor in several places of an op, or parts of it: each place contributes to the one
- * gradient, which is the sum of those that tensors of equal values get in its stead. On every
+ * gradient, which is the sum of those that tensors of equal values get in its stead. Operands with
+ * gaps between their elements, and in bf16, are what dense reals of the same values are. On every
  * device that this build has. The attentions are in tests/gradients/test_attention.c. */
 #include "harness/ops/ops.h"
 
@@ -8,12 +9,16 @@
 
 enum { SIDE = 4, COUNT = SIDE * SIDE, PLACES = 24, MOST = 4 * COUNT };
 
+/* How operands lie: in a leaf each, or all in the first; in half of each row of a wide leaf, with
+ * gaps or copied; parts of a leaf as bf16, or rounded to it. */
+typedef enum layout { APART, SHARED, GAPS, DENSE, NARROW, WIDENED } layout;
+
 typedef struct bench {
     lh_device *device;
     lh_pool *pool;
     lh_tape *tape;
-    lh_tensor *leaf[PLACES];
-    bool shared; /* all places are of the first leaf */
+    lh_tensor *leaf[PLACES], *wide[PLACES]; /* [COUNT], [2 * COUNT] */
+    layout lie;
     int places;
 } bench;
 
@@ -24,40 +29,70 @@ static bool open_bench(bench *b, const char *device) {
            CHECK_OK(lh_tape_create(b->pool, &b->tape));
 }
 
+static bool add_leaf(bench *b, int64_t count, const real *values, lh_tensor **leaf) {
+    return CHECK_OK(lh_tensor_create(b->pool, LH_REAL, 1, &count, leaf)) &&
+           CHECK_OK(lh_tensor_write(*leaf, values, count)) &&
+           CHECK_OK(lh_tensor_require_gradient(*leaf));
+}
+
 static bool add_leaves(bench *b) {
-    real values[COUNT];
-    for (int i = 0; i < COUNT; ++i)
+    real values[2 * COUNT];
+    for (int i = 0; i < 2 * COUNT; ++i)
         values[i] = (real)test_uniform();
     for (int i = 0; i < PLACES; ++i) {
-        if (!CHECK_OK(lh_tensor_create(b->pool, LH_REAL, 1, (int64_t[]){COUNT}, &b->leaf[i])) ||
-            !CHECK_OK(lh_tensor_write(b->leaf[i], values, COUNT)) ||
-            !CHECK_OK(lh_tensor_require_gradient(b->leaf[i])))
+        if (!add_leaf(b, COUNT, values, &b->leaf[i]) ||
+            !add_leaf(b, 2 * COUNT, values, &b->wide[i]))
             return false;
     }
     return true;
 }
 
 static void close_bench(bench *b) {
-    for (int i = 0; i < PLACES; ++i)
+    for (int i = 0; i < PLACES; ++i) {
         lh_tensor_release(b->leaf[i]);
+        lh_tensor_release(b->wide[i]);
+    }
     lh_tape_destroy(b->tape);
     bench_close_pool(b->device, b->pool);
 }
 
 /* ---- operands ---- */
 
+static lh_tensor *next_leaf(bench *b) {
+    return b->leaf[b->lie == SHARED ? 0 : b->places++];
+}
+
+/* The first half of each row of a wide leaf. */
+static lh_tensor *half(bench *b, int rank, const int64_t *shape) {
+    int64_t wide[LH_MAX_RANK], count = 2;
+    for (int i = 0; i < rank; ++i) {
+        wide[i] = shape[i];
+        count *= shape[i];
+    }
+    wide[rank - 1] *= 2;
+    lh_tensor *all = lh_slice(b->tape, b->wide[b->places++], 0, 0, count);
+    all = lh_reshape(b->tape, all, rank, wide);
+    lh_tensor *x = lh_slice(b->tape, all, rank - 1, 0, shape[rank - 1]);
+    return b->lie == DENSE ? lh_contiguous(b->tape, x) : x;
+}
+
 /* A place for an operand: elements `first` and on in this shape. */
 static lh_tensor *part(bench *b, int64_t first, int rank, const int64_t *shape) {
-    lh_tensor *leaf = b->leaf[b->shared ? 0 : b->places++];
+    if (b->lie == GAPS || b->lie == DENSE) return half(b, rank, shape);
     int64_t count = 1;
     for (int i = 0; i < rank; ++i)
         count *= shape[i];
-    return lh_reshape(b->tape, lh_slice(b->tape, leaf, 0, first, count), rank, shape);
+    lh_tensor *x = lh_slice(b->tape, next_leaf(b), 0, first, count);
+    x = lh_reshape(b->tape, x, rank, shape);
+    if (b->lie == APART || b->lie == SHARED) return x;
+    x = lh_convert(b->tape, x, LH_BF16);
+    return b->lie == WIDENED ? lh_convert(b->tape, x, LH_REAL) : x;
 }
 
 /* The whole of it. */
 static lh_tensor *shaped(bench *b, int rank, const int64_t *shape) {
-    return lh_reshape(b->tape, b->leaf[b->shared ? 0 : b->places++], rank, shape);
+    if (b->lie == GAPS || b->lie == DENSE) return half(b, rank, shape);
+    return lh_reshape(b->tape, next_leaf(b), rank, shape);
 }
 
 #define SHAPE(...)                                                                                 \
@@ -68,6 +103,7 @@ static lh_tensor *shaped(bench *b, int rank, const int64_t *shape) {
 #define PART(b, at, ...) part((b), (at), SHAPE(__VA_ARGS__))
 #define SQUARE(b)        WHOLE((b), SIDE, SIDE)
 #define ROW(b)           PART((b), 0, SIDE)
+#define COLUMN(b)        PART((b), 0, SIDE, 1) /* what a row is, where elements are counted */
 
 /* ---- ops ---- */
 
@@ -97,7 +133,7 @@ static lh_tensor *matmuls(bench *b) {
 
 static lh_tensor *linear(bench *b) {
     lh_tensor *x = SQUARE(b), *weight = SQUARE(b);
-    return lh_linear(b->tape, x, weight, ROW(b), LH_UNARY_TANH);
+    return lh_linear(b->tape, x, weight, COLUMN(b), LH_UNARY_TANH);
 }
 
 static lh_tensor *linear_add(bench *b) {
@@ -117,24 +153,24 @@ static lh_tensor *select_rows(bench *b) {
 }
 
 static lh_tensor *layer_norm(bench *b) {
-    lh_tensor *x = SQUARE(b), *gain = ROW(b);
-    return lh_layer_norm(b->tape, x, gain, ROW(b), 0.5);
+    lh_tensor *x = SQUARE(b), *gain = COLUMN(b);
+    return lh_layer_norm(b->tape, x, gain, COLUMN(b), 0.5);
 }
 
 static lh_tensor *rms_norm(bench *b) {
     lh_tensor *x = SQUARE(b);
-    return lh_rms_norm(b->tape, x, ROW(b), 0.5);
+    return lh_rms_norm(b->tape, x, COLUMN(b), 0.5);
 }
 
 static lh_tensor *fixed_gate(bench *b) {
     lh_tensor *c = SQUARE(b), *z = SQUARE(b);
-    return lh_fixed_gate(b->tape, c, z, ROW(b));
+    return lh_fixed_gate(b->tape, c, z, COLUMN(b));
 }
 
 /* Of states one token apart. */
 static lh_tensor *shifted_gate(bench *b) {
     lh_tensor *before = PART(b, 0, SIDE - 1, SIDE), *after = PART(b, SIDE, SIDE - 1, SIDE);
-    return lh_fixed_gate(b->tape, before, after, ROW(b));
+    return lh_fixed_gate(b->tape, before, after, COLUMN(b));
 }
 
 static lh_tensor *lstm_gate(bench *b) {
@@ -151,7 +187,7 @@ static lh_tensor *lstm_cell(bench *b) {
 static lh_tensor *short_convolution(bench *b) {
     lh_tensor *before = lh_zeros(b->tape, SHAPE(1, SIDE - 1, SIDE));
     lh_tensor *x = WHOLE(b, 1, SIDE, SIDE), *weight = SQUARE(b);
-    return lh_short_convolution(b->tape, x, before, weight, ROW(b));
+    return lh_short_convolution(b->tape, x, before, weight, COLUMN(b));
 }
 
 static lh_tensor *decay_scan(bench *b) {
@@ -177,7 +213,7 @@ static lh_tensor *delta_rule(bench *b) {
 
 static lh_tensor *recurrence(bench *b) {
     lh_recurrence encoding = {
-        .encoded = 2, .eta = ROW(b), .nu = ROW(b), .theta = ROW(b), .mu = PART(b, 1, 1)};
+        .encoded = 2, .eta = COLUMN(b), .nu = COLUMN(b), .theta = COLUMN(b), .mu = PART(b, 1, 1)};
     encoding.head[0] = (lh_rem_head){.kind = LH_REM_REGULAR, .decay = 0, .dilation = 1};
     encoding.head[1] = (lh_rem_head){.kind = LH_REM_COSINE, .decay = 1, .angle = 2, .dilation = 1};
     const lh_keys keys = {.v = WHOLE(b, 1, SIDE, 2, SIDE / 2)};
@@ -192,16 +228,17 @@ static lh_tensor *nearest(bench *b) {
         held[i] = (real)(i % 5) - 2;
     lh_tensor *memory = lh_reals(b->tape, SHAPE(1, SIDE, SIDE), held);
     lh_tensor *q = WHOLE(b, 1, SIDE, 2, SIDE / 2);
-    return lh_attend_knn(b->tape, q, memory, memory, count, PART(b, 2, 2), SIDE);
+    return lh_attend_knn(b->tape, q, memory, memory, count, PART(b, 2, 2, 1), SIDE);
 }
 
 static lh_tensor *loss(bench *b) {
     lh_tensor *target = lh_integers(b->tape, SHAPE(SIDE), (const int32_t[SIDE]){2, 0, 3, 1});
-    lh_tensor *hidden = SQUARE(b), *weight = SQUARE(b);
+    lh_tensor *hidden = SQUARE(b), *weight = PART(b, 0, SIDE, SIDE);
     const lh_cross_entropy head = {.weight = weight,
-                                   .bias = ROW(b),
+                                   .bias = COLUMN(b),
                                    .scale = 1,
                                    .target = target,
+                                   .weights = lh_detach(b->tape, COLUMN(b)),
                                    .gradient_scale = 1,
                                    .chunk = 2};
     return lh_linear_cross_entropy(b->tape, &head, hidden);
@@ -243,53 +280,81 @@ static lh_tensor *cotangent_like(bench *b, const lh_tensor *y) {
     return lh_reals(b->tape, y->rank, y->shape, values);
 }
 
-/* The gradients of all leaves, summed. */
-static bool gradient_of(bench *b, const op *tested, bool shared, double *sum) {
+/* What an op gives, and the gradients of all leaves, summed. */
+typedef struct outcome {
+    double y[MOST], gradient[2 * COUNT];
+} outcome;
+
+static bool collect(lh_tensor *leaf, double *sum) {
+    const int64_t count = lh_tensor_count(leaf);
+    const lh_tensor *gradient = lh_tensor_gradient(leaf);
+    real flowed[2 * COUNT] = {0};
+    if (gradient != NULL && !CHECK_OK(lh_tensor_read(gradient, flowed, count))) return false;
+    for (int64_t n = 0; n < count; ++n)
+        sum[n] += (double)flowed[n];
+    lh_tensor_clear_gradient(leaf);
+    return true;
+}
+
+static bool run(bench *b, const op *tested, layout lie, outcome *out) {
+    real values[MOST] = {0};
+    *out = (outcome){{0}, {0}};
     lh_tape_begin(b->tape, true, 7, 3);
-    b->shared = shared;
+    b->lie = lie;
     b->places = 0;
     lh_tensor *y = tested->run(b);
     if (!CHECK(y != NULL && b->places <= PLACES && lh_tensor_count(y) <= MOST)) return false;
+    if (!CHECK_OK(lh_tensor_read(y, values, lh_tensor_count(y)))) return false;
+    for (int n = 0; n < MOST; ++n)
+        out->y[n] = (double)values[n];
     lh_tensor *cotangent = cotangent_like(b, y);
     if (!CHECK_OK(lh_tape_backward_from(b->tape, y, cotangent))) return false;
-    memset(sum, 0, COUNT * sizeof *sum);
-    for (int i = 0; i < PLACES; ++i) {
-        real flowed[COUNT] = {0};
-        const lh_tensor *gradient = lh_tensor_gradient(b->leaf[i]);
-        if (gradient != NULL && !CHECK_OK(lh_tensor_read(gradient, flowed, COUNT))) return false;
-        for (int n = 0; n < COUNT; ++n)
-            sum[n] += (double)flowed[n];
-        lh_tensor_clear_gradient(b->leaf[i]);
-    }
+    for (int i = 0; i < PLACES; ++i)
+        if (!collect(b->leaf[i], out->gradient) || !collect(b->wide[i], out->gradient))
+            return false;
     return true;
 }
 
 /* How far they are apart, as a share of the largest element. */
-static double difference_of(bench *b, const op *tested) {
-    double shared[COUNT], apart[COUNT], worst = 0, largest = 1e-3;
-    if (!gradient_of(b, tested, true, shared) || !gradient_of(b, tested, false, apart))
-        return HUGE_VAL;
-    for (int n = 0; n < COUNT; ++n) {
-        const double off = fabs(shared[n] - apart[n]), size = fabs(apart[n]);
+static double difference(const double *one, const double *other, int count) {
+    double worst = 0, largest = 1e-3;
+    for (int n = 0; n < count; ++n) {
+        const double off = fabs(one[n] - other[n]), size = fabs(other[n]);
         worst = off <= worst ? worst : isnan(off) ? HUGE_VAL : off;
         largest = size > largest ? size : largest;
     }
     return worst / largest;
 }
 
-static void check_device(const char *device) {
+static double difference_of(bench *b, const op *tested, layout one, layout other) {
+    outcome x, y;
+    if (!run(b, tested, one, &x) || !run(b, tested, other, &y)) return HUGE_VAL;
+    return fmax(difference(x.y, y.y, MOST), difference(x.gradient, y.gradient, 2 * COUNT));
+}
+
+static void check_device(const char *device, layout one, layout other) {
     for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i) {
         bench b;
         if (!open_bench(&b, device)) return;
-        if (add_leaves(&b) && !CHECK_NEAR(difference_of(&b, &ops[i]), 0.0, 1e-5))
+        if (add_leaves(&b) && !CHECK_NEAR(difference_of(&b, &ops[i], one, other), 0.0, 1e-5))
             printf("  %s on %s\n", ops[i].name, device);
         close_bench(&b);
     }
 }
 
 TEST(one_tensor_in_several_places) {
-    check_device("cpu");
-    check_device("cuda");
+    check_device("cpu", SHARED, APART);
+    check_device("cuda", SHARED, APART);
+}
+
+TEST(operands_with_gaps) {
+    check_device("cpu", GAPS, DENSE);
+    check_device("cuda", GAPS, DENSE);
+}
+
+TEST(operands_in_bf16) {
+    check_device("cpu", NARROW, WIDENED);
+    check_device("cuda", NARROW, WIDENED);
 }
 
 /* The gradient of an activation may be made in place, but not where the caller's cotangent lies. */
