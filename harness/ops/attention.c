@@ -155,6 +155,7 @@ static bool collect(lh_tape *tape, const lh_attention *attention, lh_tensor *q, 
                           keys->v != NULL ? lh_shape_text(keys->v) : "none");
             return false;
         }
+        if (!lh_integers_suit("attention", keys->filled)) return false;
         t[FIRST_KEY + 2 * i] = readable(tape, keys->k, q->dtype);
         t[FIRST_KEY + 2 * i + 1] = readable(tape, keys->v, q->dtype);
         t[FIRST_FILLED + i] = keys->filled;
@@ -179,7 +180,7 @@ static bool collect(lh_tape *tape, const lh_attention *attention, lh_tensor *q, 
                       t[HEAD_SCALE] != NULL ? lh_shape_text(t[HEAD_SCALE]) : "none",
                       t[BIAS] != NULL ? lh_shape_text(t[BIAS]) : "none");
     }
-    return scale_fits && bias_fits;
+    return scale_fits && bias_fits && lh_integers_suit("attention", t[BUCKET_OF]);
 }
 
 lh_tensor *lh_attend(lh_tape *tape, const lh_attention *attention, lh_tensor *q) {

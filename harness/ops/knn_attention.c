@@ -37,7 +37,8 @@ lh_tensor *lh_attend_knn(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v
     if (!fits(q, k, v, count, head_scale)) {
         return LH_OP_FAIL("attend_knn: queries %s, memory %s", lh_shape_text(q), lh_shape_text(k));
     }
-    if (!lh_heads_suit_device(tape, "attend_knn", q)) return NULL;
+    if (!lh_heads_suit_device(tape, "attend_knn", q) || !lh_integers_suit("attend_knn", count))
+        return NULL;
     const int64_t chosen[] = {q->shape[0], q->shape[1], q->shape[2], top};
     lh_tensor *t[SAVED] = {[QUERY] = q, [HEAD_SCALE] = head_scale, [KEYS] = k, [VALUES] = v};
     t[INDEX] = lh_tape_new(tape, LH_I32, 4, chosen);

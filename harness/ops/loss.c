@@ -224,7 +224,7 @@ static bool allocate(lh_tape *tape, head_loss *h, const lh_tensor *given, double
 
 static bool fits(const head_loss *h) {
     return h->weight->rank == 2 && lh_last_axis(h->hidden) == h->width &&
-           lh_tensor_count(h->target) == h->rows && h->target->dtype == LH_I32 &&
+           lh_tensor_count(h->target) == h->rows &&
            (h->weights == NULL || lh_tensor_count(h->weights) == h->rows) &&
            (h->bias == NULL || lh_tensor_count(h->bias) == h->vocabulary);
 }
@@ -285,6 +285,7 @@ lh_tensor *lh_linear_cross_entropy(lh_tape *tape, const lh_cross_entropy *head, 
                           lh_shape_text(hidden), lh_shape_text(weight),
                           lh_shape_text(head->target));
     }
+    if (!lh_integers_suit("linear_cross_entropy", head->target)) return NULL;
     h.chunk = chosen_chunk(tape, head->chunk, h.rows, h.vocabulary);
     h.leading = leading_of(tape, h.vocabulary);
     h.entries = rounds(tape) ? h.leading : h.vocabulary;

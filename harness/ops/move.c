@@ -197,6 +197,7 @@ lh_tensor *lh_gather(lh_tape *tape, lh_tensor *table, lh_tensor *index) {
     if (table->rank != 2 || index->rank >= LH_MAX_RANK) {
         return LH_OP_FAIL("gather: table %s, index %s", lh_shape_text(table), lh_shape_text(index));
     }
+    if (!lh_integers_suit("gather", index)) return NULL;
     int64_t shape[LH_MAX_RANK];
     for (int i = 0; i < index->rank; ++i)
         shape[i] = index->shape[i];
@@ -244,9 +245,10 @@ lh_tensor *lh_scatter_add(lh_tape *tape, lh_tensor *x, lh_tensor *index, int64_t
     x = lh_contiguous(tape, x);
     if (x == NULL || index == NULL) return NULL;
     const int64_t rows = lh_tensor_count(index), width = lh_last_axis(x);
-    if (index->dtype != LH_I32 || entries < 0 || rows * width != lh_tensor_count(x))
+    if (entries < 0 || rows * width != lh_tensor_count(x))
         return LH_OP_FAIL("scatter_add: x %s, index %s, %lld entries", lh_shape_text(x),
                           lh_shape_text(index), (long long)entries);
+    if (!lh_integers_suit("scatter_add", index)) return NULL;
     const int64_t shape[] = {entries, width};
     lh_tensor *y = lh_tape_new(tape, LH_REAL, 2, shape);
     if (y == NULL) return NULL;
@@ -286,6 +288,7 @@ lh_tensor *lh_select_rows(lh_tape *tape, lh_tensor *flag, lh_tensor *a, lh_tenso
         return LH_OP_FAIL("select_rows: flag %s, a %s, x %s", lh_shape_text(flag), lh_shape_text(a),
                           lh_shape_text(x));
     }
+    if (!lh_integers_suit("select_rows", flag)) return NULL;
     lh_tensor *y = lh_tape_new_like(tape, x);
     if (y == NULL) return NULL;
     const lh_select_rows_forward_args args = {.batch = batch,

@@ -60,6 +60,15 @@ static inline bool lh_heads_suit_device(const lh_tape *tape, const char *op, con
     return false;
 }
 
+/* Whether integers (NULL: none) lie as kernels read them, which no op brings about; false after a
+ * message of the op. */
+static inline bool lh_integers_suit(const char *op, const lh_tensor *x) {
+    if (x == NULL || (x->dtype == LH_I32 && lh_tensor_is_contiguous(x))) return true;
+    (void)lh_fail(LH_ESHAPE, "%s: integers lie side by side, and those of %s do not", op,
+                  lh_shape_text(x));
+    return false;
+}
+
 /* What a tensor of lh_tape_random_key holds. */
 static inline const lh_random_key *lh_tensor_random_key(const lh_tensor *key) {
     return (const lh_random_key *)(const void *)lh_tensor_integer(key);

@@ -7,7 +7,7 @@
  * In a run in bf16 activations lie in memory as bf16 (lh_pool_activation): matrix products and
  * gather make them; norms, dropout, unary functions, sums, attention and moved data keep what they
  * are given, and with one real operand give reals. Every other op widens what it is given and gives
- * reals. */
+ * reals. Whatever is given may be a slice; of integers it lies side by side, or is refused. */
 #ifndef LH_ENGINE_OPS_H
 #define LH_ENGINE_OPS_H
 

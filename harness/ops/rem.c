@@ -92,6 +92,7 @@ static bool collect_values(lh_tape *tape, const lh_keys *keys, int count, const 
                           v != NULL ? lh_shape_text(v) : "none");
             return false;
         }
+        if (!lh_integers_suit("recurrence", keys[i].filled)) return false;
         const int at = spec->source_count++;
         spec->source[at] = (lh_key_source){.count = v->shape[1], .first = keys[i].first};
         t[FIRST_VALUE + at] = v->dtype == LH_REAL && (v->stride[3] == 1 || v->shape[3] == 1)

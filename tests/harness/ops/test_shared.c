@@ -357,6 +357,28 @@ TEST(operands_in_bf16) {
     check_device("cuda", NARROW, WIDENED);
 }
 
+/* No op makes integers dense: every second of a row is refused, not taken for the first ones. */
+TEST(integers_with_gaps_are_refused) {
+    bench b;
+    REQUIRE(open_bench(&b, "cpu") && add_leaves(&b));
+    lh_tape_begin(b.tape, true, 7, 3);
+    lh_tensor *pairs = lh_integers(b.tape, SHAPE(SIDE, 2), (const int32_t[2 * SIDE]){0, 1, 2, 3});
+    lh_tensor *gaps = lh_slice(b.tape, pairs, 1, 0, 1), *x = SQUARE(&b), *row = ROW(&b);
+    lh_tensor *heads = lh_reshape(b.tape, x, SHAPE(SIDE, 1, 1, SIDE));
+    lh_tensor *memory = lh_reshape(b.tape, x, SHAPE(SIDE, 1, SIDE));
+    const lh_cross_entropy head = {.weight = x, .scale = 1, .target = gaps, .gradient_scale = 1};
+    lh_attention attention = LH_ATTENTION;
+    attention.keys[attention.key_count++] = (lh_keys){.k = heads, .v = heads, .filled = gaps};
+    CHECK(lh_gather(b.tape, x, gaps) == NULL);
+    CHECK(strstr(lh_error_text(), "integers lie side by side") != NULL);
+    CHECK(lh_scatter_add(b.tape, x, gaps, SIDE) == NULL);
+    CHECK(lh_select_rows(b.tape, gaps, row, x) == NULL);
+    CHECK(lh_linear_cross_entropy(b.tape, &head, x) == NULL);
+    CHECK(lh_attend(b.tape, &attention, heads) == NULL);
+    CHECK(lh_attend_knn(b.tape, heads, memory, memory, gaps, NULL, 1) == NULL);
+    close_bench(&b);
+}
+
 /* The gradient of an activation may be made in place, but not where the caller's cotangent lies. */
 TEST(a_cotangent_stays_as_it_was) {
     bench b;
