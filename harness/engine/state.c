@@ -302,10 +302,20 @@ lh_tensor *lh_pass_param(const lh_pass *pass, int index) {
     return lh_tape_own(pass->tape, lh_tensor_detached(param));
 }
 
-/* The value itself when it is dense and real, else a copy that is. */
-static lh_tensor *dense_of(lh_tape *tape, lh_tensor *value) {
-    if (value->dtype == LH_REAL && lh_tensor_is_contiguous(value)) return value;
-    lh_tensor *dense = lh_tape_new(tape, LH_REAL, value->rank, value->shape);
+/* Whether a value lies in what a commit overwrites: one of the states or statistics. */
+static bool is_current(const lh_state *state, const lh_tensor *value) {
+    bool found = value->storage == lh_params_values(state->params)->storage;
+    for (int i = 0; i < state->slot_count && !found; ++i)
+        found = value->storage == state->slot[i].value->storage;
+    return found;
+}
+
+/* The value itself when it is dense and real and stays, else a copy that does. */
+static lh_tensor *lasting(lh_pass *pass, lh_tensor *value) {
+    if (value->dtype == LH_REAL && lh_tensor_is_contiguous(value) &&
+        !is_current(pass->state, value))
+        return value;
+    lh_tensor *dense = lh_tape_new(pass->tape, LH_REAL, value->rank, value->shape);
     if (dense == NULL) return NULL;
     lh_copy_args args = {
         .rank = value->rank, .x = lh_tensor_activation(value), .y = lh_tensor_activation(dense)};
@@ -325,11 +335,11 @@ lh_tensor *const *lh_pass_params(const lh_pass *pass) {
     return params;
 }
 
-/* The value without its gradient, dense, to be kept beyond the pass. */
+/* The value as it is now, without its gradient, dense, to be kept beyond the pass. */
 static lh_status take(lh_pass *pass, lh_tensor *value, lh_tensor **kept) {
     const lh_scope scope = lh_scope_open(pass->tape);
     lh_tensor *view = lh_tape_own(pass->tape, lh_tensor_detached(value));
-    lh_tensor *dense = view != NULL ? dense_of(pass->tape, view) : NULL;
+    lh_tensor *dense = view != NULL ? lasting(pass, view) : NULL;
     lh_tensor_release(*kept);
     *kept = lh_tensor_retain(dense);
     lh_scope_close(pass->tape, scope, NULL);

@@ -10,7 +10,7 @@ enum { ROWS = 2, LENGTH = 3, WIDTH = 2 };
 
 typedef struct tiny {
     int64_t capacity;
-    int weight, mean, ring;
+    int weight, mean, ring, newer, older;
 } tiny;
 
 static const lh_option tiny_options[] = {
@@ -26,6 +26,8 @@ static lh_status declare(void *instance, const lh_model_setup *setup, lh_declare
     m->mean = lh_declare_param(declaration, half, 1, vector, "mean");
     lh_declare_statistic(declaration);
     m->ring = lh_declare_state(declaration, LH_STATE_RING, 2, ring, "ring");
+    m->newer = lh_declare_state(declaration, LH_STATE_REPLACE, 1, vector, "newer");
+    m->older = lh_declare_state(declaration, LH_STATE_REPLACE, 1, vector, "older");
     return LH_OK;
 }
 
@@ -51,6 +53,9 @@ static lh_status forward(const void *instance, lh_pass *pass, lh_output *out) {
     LH_TRY(lh_tensor_read(lh_pass_ring_count(pass, m->ring), seen.count, ROWS));
     out->hidden = lh_filled(tape, 3, (const int64_t[]){ROWS, LENGTH, WIDTH}, 1.0);
     LH_TRY(lh_pass_carry(pass, m->ring, out->hidden));
+    LH_TRY(lh_pass_carry(pass, m->older, lh_pass_state(pass, m->newer)));
+    LH_TRY(lh_pass_carry(pass, m->newer,
+                         lh_filled(tape, 2, (const int64_t[]){ROWS, WIDTH}, statistic.value)));
     return lh_pass_set_statistic(pass, statistic.index,
                                  lh_filled(tape, 1, &statistic.width, statistic.value));
 }
@@ -137,6 +142,22 @@ TEST(a_statistic_changes_when_the_step_is_committed) {
     REQUIRE_OK(lh_state_clear(b.state)); /* what is not committed yet is forgotten */
     REQUIRE_OK(lh_state_commit(b.state));
     CHECK_NEAR(mean_of(&b), 2, 0);
+    bench_end(&b);
+}
+
+/* What is carried on from another state is what that one held in the pass. */
+TEST(a_state_may_become_what_another_was) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    for (int i = 1; i <= 3; ++i) {
+        real newer[ROWS * WIDTH], older[ROWS * WIDTH];
+        REQUIRE_OK(pass_over(&b, false, i));
+        REQUIRE_OK(lh_state_commit(b.state));
+        REQUIRE_OK(lh_tensor_read(lh_state_tensor(b.state, 2 * b.tiny->newer), newer, 4));
+        REQUIRE_OK(lh_tensor_read(lh_state_tensor(b.state, 2 * b.tiny->older), older, 4));
+        CHECK_NEAR((double)newer[3], i, 0);
+        CHECK_NEAR((double)older[3], i - 1, 0);
+    }
     bench_end(&b);
 }
 
