@@ -16,7 +16,7 @@ typedef struct lh_snapshot_record {
     double seconds;
     double interval_nats, interval_weight; /* losses since the last point of the curve */
     double interval_tokens, interval_seconds;
-    double gradient_norm; /* of the last point */
+    double gradient_norm; /* of the last step; NaN: no point was due after it */
     int64_t owes_point;   /* 1: a signal ended this step's evaluation, its point is not told yet */
     lh_evaluations evaluations;
     int64_t peak_memory_bytes; /* so far, over restarts */

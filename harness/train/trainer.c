@@ -126,6 +126,7 @@ static lh_status step(const run *r) {
     lh_session *session = r->session;
     if (session->record.owes_point) return LH_OK;
     LH_TRY(lh_train_step(session));
+    session->record.gradient_norm = nan("");
     if (!log_is_due(r) && !may_end(r)) return LH_OK;
     return lh_ranks_alone(session->ranks, lh_optimizer_gradient_norm(
                                               session->optimizer, &session->record.gradient_norm));

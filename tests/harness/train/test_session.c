@@ -233,6 +233,29 @@ TEST(a_point_that_is_due_no_more_is_owed_no_more) {
     unlink(checkpoint);
 }
 
+/* Resumed with points of which that step is one: nobody measured its gradients, and those of the
+ * point before are not its own. */
+TEST(a_point_that_was_not_due_has_no_gradient_norm) {
+    lh_model_class class = trigram_class;
+    lh_session *first = NULL, *second = NULL;
+    journal l = {0};
+    class.forward = signalled_forward;
+    REQUIRE_OK(
+        pattern_session(&class, "", "", "steps=20 log_every=7 evaluate_every=10", 3, &first));
+    REQUIRE_OK(
+        pattern_session(&class, "", "", "steps=20 log_every=5 evaluate_every=10", 3, &second));
+    forwards_left = 10 + 1;
+    CHECK_STATUS(lh_session_train(first, checkpoint, NULL, NULL), LH_EINTERRUPT);
+    CHECK_OK(lh_session_restore(second, checkpoint));
+    CHECK_OK(lh_session_train(second, NULL, keep_progress, &l));
+    REQUIRE(l.count == 3 && l.seen[0].step == 10);
+    CHECK(isnan(l.seen[0].gradient_norm) && !isnan(l.seen[0].loss_bits));
+    CHECK(l.seen[1].gradient_norm > 0);
+    lh_session_destroy(first);
+    lh_session_destroy(second);
+    unlink(checkpoint);
+}
+
 TEST(a_loss_that_is_not_finite_names_its_step) {
     lh_session *session = NULL;
     REQUIRE_OK(trigram_session("", "", "steps=50 optimizer=sgd rate=1e9 schedule=constant warmup=0",
