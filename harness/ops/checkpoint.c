@@ -118,6 +118,8 @@ lh_status lh_checkpoint(lh_tape *tape, lh_region region, const void *context, si
 lh_tensor *lh_chunked(lh_tape *tape, lh_region region, const void *context, size_t context_bytes,
                       lh_tensor *x, int64_t chunk) {
     if (x == NULL) return NULL;
+    if (x->rank < 2 || chunk < 1)
+        return LH_OP_FAIL("chunks of %lld tokens of %s", (long long)chunk, lh_shape_text(x));
     const uint32_t position = lh_tape_random_position(tape);
     const int64_t length = x->shape[1];
     lh_tensor *y = lh_sequence(tape, x->rank, x->shape);

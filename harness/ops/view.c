@@ -9,10 +9,13 @@ static lh_tensor *view_of(lh_tape *tape, lh_tensor *x) {
 
 lh_tensor *lh_reshape(lh_tape *tape, lh_tensor *x, int rank, const int64_t *shape) {
     if (x == NULL) return NULL;
+    if (rank < 0 || rank > LH_MAX_RANK)
+        return LH_OP_FAIL("reshape: %s to %d axes, at most %d", lh_shape_text(x), rank,
+                          LH_MAX_RANK);
     x = lh_contiguous(tape, x);
     lh_tensor *y = x != NULL ? view_of(tape, x) : NULL;
     if (y == NULL) return NULL;
-    int64_t known = 1;
+    int64_t known = 1, count = 0;
     int open_axis = -1;
     for (int i = 0; i < rank; ++i) {
         if (shape[i] == -1) {
@@ -25,7 +28,8 @@ lh_tensor *lh_reshape(lh_tape *tape, lh_tensor *x, int rank, const int64_t *shap
     for (int i = 0; i < rank; ++i)
         y->shape[i] = shape[i];
     if (open_axis >= 0) y->shape[open_axis] = known > 0 ? lh_tensor_count(x) / known : 0;
-    if (lh_tensor_count(y) != lh_tensor_count(x)) {
+    if (!lh_shape_count(rank, y->shape, LH_TENSOR_ELEMENTS, &count) ||
+        count != lh_tensor_count(x)) {
         return LH_OP_FAIL("reshape: %s to %s", lh_shape_text(x), lh_shape_text(y));
     }
     for (int64_t i = rank - 1, stride = 1; i >= 0; stride *= y->shape[i--])

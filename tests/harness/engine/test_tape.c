@@ -174,6 +174,19 @@ TEST(heads_are_split_and_joined) {
     bench_end(&b);
 }
 
+TEST(a_shape_that_is_none_is_refused) {
+    static const int64_t six[] = {1, 1, 2, 3, 4, 2}, open[] = {-1, -1, -1};
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, false, 1, 0);
+    lh_tensor *x = lh_filled(b.tape, 3, (const int64_t[]){2, 3, 8}, 1);
+    CHECK(lh_reshape(b.tape, x, 6, six) == NULL);
+    CHECK_FAILS(lh_error_get()->status, LH_ESHAPE, "reshape: [2][3][8] to 6 axes");
+    CHECK(lh_reshape(b.tape, x, 3, open) == NULL);
+    CHECK_FAILS(lh_error_get()->status, LH_ESHAPE, "reshape: [2][3][8] to [-1][-1][48]");
+    bench_end(&b);
+}
+
 static lh_status thinned(lh_tape *tape, void *context, lh_tensor *const *inputs,
                          lh_tensor **outputs) {
     (void)context;
@@ -443,5 +456,7 @@ TEST(chunks_together_are_the_whole) {
     CHECK(lh_tensor_same_shape(x, y));
     for (int i = 0; i < 12; ++i)
         CHECK_NEAR(lh_tensor_real(y)[i], 2 * i, 0);
+    CHECK(lh_chunked(b.tape, twice, &counted, sizeof counted, x, 0) == NULL);
+    CHECK_FAILS(lh_error_get()->status, LH_ESHAPE, "chunks of 0 tokens of [2][6][1]");
     bench_end(&b);
 }
