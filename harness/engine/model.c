@@ -18,7 +18,7 @@ struct lh_declare {
 
 int lh_declare_param(lh_declare *declare, lh_init init, int rank, const int64_t *shape,
                      const char *name, ...) {
-    char text[sizeof((lh_param *)NULL)->name];
+    char text[sizeof((lh_param *)NULL)->name + 1]; /* one that is too long stays too long */
     va_list arguments;
     va_start(arguments, name);
     (void)vsnprintf(text, sizeof text, name, arguments);
@@ -64,10 +64,12 @@ int lh_declare_state(lh_declare *declare, lh_state_kind kind, int rank, const in
     lh_state_spec spec = {.kind = kind, .rank = rank};
     va_list arguments;
     va_start(arguments, name);
-    (void)vsnprintf(spec.name, sizeof spec.name, name, arguments);
+    const int length = vsnprintf(spec.name, sizeof spec.name, name, arguments);
     va_end(arguments);
-    if (rank < 1 || rank >= LH_MAX_RANK || (kind == LH_STATE_RING && rank != 2)) {
-        declare->status = lh_fail(LH_ESHAPE, "state %s: rank %d", spec.name, rank);
+    if (length < 0 || (size_t)length >= sizeof spec.name || rank < 1 || rank >= LH_MAX_RANK ||
+        (kind == LH_STATE_RING && rank != 2)) {
+        declare->status =
+            lh_fail(LH_ESHAPE, "state %s: name too long or rank %d", spec.name, rank);
         return -1;
     }
     memcpy(spec.shape, shape, (size_t)rank * sizeof *shape);

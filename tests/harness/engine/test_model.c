@@ -57,6 +57,22 @@ static lh_status declare_flat_ring(void *instance, const lh_model_setup *setup,
     return LH_OK;
 }
 
+/* Names of 120 letters, which were cut. */
+static lh_status declare_long_param(void *instance, const lh_model_setup *setup,
+                                    lh_declare *declaration) {
+    LH_TRY(declare(instance, setup, declaration));
+    CHECK_EQ_INT(lh_declare_param(declaration, half, 1, (int64_t[]){1}, "%0120d", 7), -1);
+    return LH_OK;
+}
+
+static lh_status declare_long_state(void *instance, const lh_model_setup *setup,
+                                    lh_declare *declaration) {
+    (void)instance, (void)setup;
+    const int64_t shape[] = {1};
+    CHECK_EQ_INT(lh_declare_state(declaration, LH_STATE_REPLACE, 1, shape, "%0120d", 7), -1);
+    return LH_OK;
+}
+
 static lh_status create(lh_status (*declares)(void *, const lh_model_setup *, lh_declare *),
                         lh_model **out) {
     static lh_model_class class = {
@@ -123,7 +139,10 @@ TEST(a_parameter_begins_with_the_values_of_its_instance) {
 TEST(a_mistake_in_a_declaration_names_the_model) {
     lh_model *model = NULL;
     CHECK_FAILS(create(declare_twice, &model), LH_ESTATE, "mean is declared twice");
-    CHECK_FAILS(create(declare_flat_ring, &model), LH_ESHAPE, "state ring.7: rank 1");
+    CHECK_FAILS(create(declare_flat_ring, &model), LH_ESHAPE,
+                "state ring.7: name too long or rank 1");
+    CHECK_FAILS(create(declare_long_param, &model), LH_ESHAPE, "name too long");
+    CHECK_FAILS(create(declare_long_state, &model), LH_ESHAPE, "name too long");
     CHECK_FAILS(create(declare_twice, &model), LH_ESTATE, "model tiny");
     CHECK(model == NULL);
 }
