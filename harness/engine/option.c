@@ -54,6 +54,7 @@ int lh_text_list(const char *text, int64_t *value) {
 
 void lh_real_spell(double number, char text[LH_REAL_BYTES]) {
     const bool whole = fabs(number) < 1e17 && number == floor(number);
+    if (number == 0) number = 0; /* -0 is equal to it */
     if (whole) (void)snprintf(text, LH_REAL_BYTES, "%.0f", number);
     for (int digits = 15; digits <= 17 && !whole; ++digits) {
         (void)snprintf(text, LH_REAL_BYTES, "%.*g", digits, number);

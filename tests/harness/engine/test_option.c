@@ -56,6 +56,8 @@ TEST(a_real_is_spelled_as_short_as_gives_it_back) {
     CHECK_STR(text, "500000");
     lh_real_spell(-0.25, text);
     CHECK_STR(text, "-0.25");
+    lh_real_spell(-0.0, text); /* equal values have equal texts, and are one run */
+    CHECK_STR(text, "0");
     for (int i = 0; i < 10000; ++i) {
         const double number =
             ldexp((double)test_integer(1000000007) - 5e8, (int)test_integer(120) - 60);
