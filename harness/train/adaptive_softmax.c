@@ -211,20 +211,22 @@ lh_tensor *lh_adaptive_cross_entropy(lh_tape *tape, const lh_output *output, con
 
 /* ---- all words ---- */
 
-static lh_tensor *log_softmax(lh_tape *tape, lh_tensor *hidden, part words, double scale) {
-    lh_tensor *logits = lh_matmul(tape, narrow(tape, hidden, words), words.weight, false, true);
-    logits = lh_scale(tape, lh_add_row(tape, logits, words.bias), scale);
-    return lh_unary(tape, LH_UNARY_LOG, lh_softmax(tape, logits));
+/* x [tokens][words] + factor y, a number for each token. No product, which rounds in bf16. */
+static lh_tensor *add_column(lh_tape *tape, lh_tensor *x, double factor, lh_tensor *y) {
+    static const int64_t flat[] = {-1};
+    static const int transposed[] = {1, 0};
+    if (x == NULL) return NULL;
+    y = lh_repeat(tape, lh_reshape(tape, lh_scale(tape, y, factor), 1, flat), x->shape[1]);
+    return lh_add(tape, x, lh_permute(tape, y, transposed));
 }
 
-/* x [tokens][words] + y [tokens][1]. */
-static lh_tensor *add_column(lh_tape *tape, lh_tensor *x, lh_tensor *y) {
-    if (x == NULL || y == NULL) return NULL;
-    const int64_t one = 1, words = x->shape[1], shape[] = {words, 1};
-    const real value = 1;
-    lh_tensor *ones = lh_repeat(tape, lh_reals(tape, 1, &one, &value), words);
-    if (ones == NULL) return NULL;
-    return lh_add(tape, x, lh_matmul(tape, y, lh_reshape(tape, ones, 2, shape), false, true));
+/* Not the logarithm of a softmax, which is 0 where a word is as unlikely as none. */
+static lh_tensor *log_softmax(lh_tape *tape, lh_tensor *hidden, part words, double scale) {
+    lh_tensor *x = lh_matmul(tape, narrow(tape, hidden, words), words.weight, false, true);
+    x = lh_scale(tape, lh_add_row(tape, x, words.bias), scale);
+    x = add_column(tape, x, -1.0, lh_maximum(tape, x, 1));
+    lh_tensor *sums = lh_sum(tape, lh_unary(tape, LH_UNARY_EXP, x), 1);
+    return add_column(tape, x, -1.0, lh_unary(tape, LH_UNARY_LOG, sums));
 }
 
 lh_tensor *lh_adaptive_log_probabilities(lh_tape *tape, const lh_output *output) {
@@ -235,8 +237,8 @@ lh_tensor *lh_adaptive_log_probabilities(lh_tape *tape, const lh_output *output)
     parts[0] = lh_slice(tape, head, 1, 0, output->cutoff[0]);
     for (int i = 0; i < output->clusters; ++i) {
         lh_tensor *tail = log_softmax(tape, hidden, tail_of(tape, output, i), output->logit_scale);
-        lh_tensor *entry = lh_contiguous(tape, lh_slice(tape, head, 1, entry_of(output, i), 1));
-        parts[i + 1] = add_column(tape, tail, entry);
+        lh_tensor *entry = lh_slice(tape, head, 1, entry_of(output, i), 1);
+        parts[i + 1] = add_column(tape, tail, 1.0, entry);
     }
     return lh_concat(tape, 1, parts, output->clusters + 1);
 }
