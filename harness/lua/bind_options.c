@@ -113,8 +113,8 @@ static lh_status set_option(lua_State *lua, int index, const char *name, lh_opti
     }
 }
 
-/* The option whose name is on top, which one table gives once: of { rsa_gate = 1, rsa = { gate = 2 }
- * } the last would stand, and the order is nobody's choice. `given` is a table of their names. */
+/* The option whose name is on top, which one table gives once: of rsa_gate = 1, rsa = { gate = 2 }
+ * the last would stand, and the order is nobody's choice. `given` is a table of their names. */
 static lh_status set_once(lua_State *lua, int index, const char *name, int given,
                           lh_options *options) {
     lua_pushvalue(lua, -1);
@@ -193,8 +193,8 @@ static int make_options(lua_State *lua) {
     return 1;
 }
 
-/* options_or_refusal(kind, name, values, base or nil): the same; nil and why where the words are wrong, so that
- * a failure which is no fault of theirs is not taken for one. */
+/* options_or_refusal(kind, name, values, base or nil): the same; nil and why where the words are
+ * wrong, so that a failure which is no fault of theirs is not taken for one. */
 static int make_options_or_refuse(lua_State *lua) {
     const lh_status status = read_options(lua);
     if (status == LH_EOPTION) return lh_lua_refuse(lua);

@@ -580,7 +580,8 @@ t.test("an include is found from the file that names it, and run once", function
     assert(leaves[1] == lh.include "inner/leaf.lua" and #lh.include_each "none.lua" == 0)
     return lh.experiment "test"]])
   t.check(script.load(folder .. "/main.lua", { scale = "smoke" }) ~= nil, "it loads")
-  for _, name in ipairs { "inner/leaf.lua", "inner/link.lua", "inner/branch.lua", "inner/broken.lua", "other/leaf.lua", "main.lua" } do
+  for _, name in ipairs { "inner/leaf.lua", "inner/link.lua", "inner/branch.lua", "inner/broken.lua",
+    "other/leaf.lua", "main.lua" } do
     os.remove(folder .. "/" .. name)
   end
   os.remove(folder .. "/inner")
