@@ -68,8 +68,7 @@ int lh_declare_state(lh_declare *declare, lh_state_kind kind, int rank, const in
     va_end(arguments);
     if (length < 0 || (size_t)length >= sizeof spec.name || rank < 1 || rank >= LH_MAX_RANK ||
         (kind == LH_STATE_RING && rank != 2)) {
-        declare->status =
-            lh_fail(LH_ESHAPE, "state %s: name too long or rank %d", spec.name, rank);
+        declare->status = lh_fail(LH_ESHAPE, "state %s: name too long or rank %d", spec.name, rank);
         return -1;
     }
     memcpy(spec.shape, shape, (size_t)rank * sizeof *shape);

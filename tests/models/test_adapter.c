@@ -176,8 +176,8 @@ TEST(sources_without_counts_are_whole) {
         REQUIRE_OK(lh_model_pick(b.tape, b.model, &host, 0, 2, &out));
         REQUIRE(lh_tensor_count(out.hidden) <= 2 * 2 * 16);
         REQUIRE_OK(lh_tensor_read(out.hidden, picked[i], lh_tensor_count(out.hidden)));
-        CHECK(i == 0 ||
-              memcmp(picked[0], picked[1], (size_t)lh_tensor_count(out.hidden) * sizeof(real)) == 0);
+        CHECK(i == 0 || memcmp(picked[0], picked[1],
+                               (size_t)lh_tensor_count(out.hidden) * sizeof(real)) == 0);
         lh_batch_clear(&batch);
     }
     bench_close(&b);
