@@ -60,7 +60,7 @@ return {
       "the past's padding is read" },
     { "beside(tape, zeros_of(tape, rows, x->shape[1], values), x),", "beside(tape, x, x),", "what is to be predicted passes through the convolution around each step" },
     { "i > 0 && i < length ? host->tokens[from + i]", "i >= 0 && i < length ? host->tokens[from + i]", "no separator stands before the target" },
-    { "host->source_count[r] + first + i % count", "first + i % count", "a translation is read off its source" },
+    { "source_tokens_of(host, r) + first + i % count", "first + i % count", "a translation is read off its source" },
     { "starts[r] = 1;", "starts[r] = 0;", "windows of a series go on from each other" },
   },
   {
