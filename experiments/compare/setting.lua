@@ -71,7 +71,8 @@ local function architectures(span, length, divisor)
     { "Block-recurrent", sized("brt", window) },
     { "Block-recurrent, feedback", sized("brt", lh.merged(window, { feedback = true })) },
     { "Memorizing", sized("memorizing", lh.merged(window, {
-      memory = 16 * span, top = lh.by_scale { smoke = 8, medium = 32, gpu = 128 }, memory_layer = core.layers > 2 and -2 or 1,
+      memory = 16 * span, top = lh.by_scale { smoke = 8, medium = 32, gpu = 128 },
+      memory_layer = core.layers > 2 and -2 or 1,
     })), segment = span },
     { "Transformer-XL", sized("transformer_xl", { span = span }) },
     { "Universal", one_layer("universal", { span = span, steps = core.layers }) },

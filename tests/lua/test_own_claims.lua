@@ -26,7 +26,7 @@ local function source_of(value)
   }
 end
 
--- Judges a claim over each of the cases { verdict, value(row, metric, dataset) } ...; `look(found)` at what comes of it.
+-- Judges a claim over the cases { verdict, value(row, metric, dataset) } ...; `look(found)` at what comes of it.
 local function judged(id, cases, look)
   t.test(id, function()
     for i, case in ipairs(cases) do
