@@ -24,7 +24,7 @@ return {
     { "predict_across = lh.by_scale { smoke = true, paper = false }", "predict_across = true",
       "the first token of a segment is predicted, unlike the released code" },
     { "dataset.tokens // segment", "dataset.tokens // 4096", "tokens per step depend on the segment" },
-    { "smoke = 0, medium = 0, gpu = 0.05", "smoke = 0, medium = 0, gpu = 0.1", "twice the dropout" },
+    { "smoke = 0, gpu = 0.05", "smoke = 0, gpu = 0.1", "twice the dropout" },
     { "setting.long = 8 * setting.size.window", "setting.long = 4 * setting.size.window", "half the segment" },
     { "setting.size.window << (i - 1)", "setting.size.window * i", "the widest window is three times, not four times" },
     { "memory = 64 * setting.size.window", "memory = 32 * setting.size.window", "half the memory" },
