@@ -192,7 +192,7 @@ t.test("a wide table over several data sets has a part for each", function()
   made.columns[8].dataset = ""
   t.contains(markup.markdown(made), "## without a name\n")
   t.contains(markup.html(made), "<caption><span>two: measured here</span></caption>")
-  made.columns[8] = nil
+  made.columns[8], made.rows[1].cells[8], made.rows[2].cells[8] = nil, nil, nil
   t.contains(markup.markdown(made), "| row | one, MSE | two, MSE |")
   for name, shown in pairs { terminal = terminal.format(made), html = markup.html(made), latex = markup.latex(made) } do
     t.equal(shown:gsub("measured here", ""):find("here ", 1, true), nil, name)
