@@ -145,7 +145,9 @@ static lh_status make_parts(char *path) {
         if (here != '\0' && here != '/') continue;
         *at = '\0';
         const int cause = mkdir(path, 0777) != 0 ? errno : 0;
-        if (cause != 0 && (cause != EEXIST || !lh_is_folder(path)))
+        if (cause == EEXIST && !lh_is_folder(path))
+            return lh_fail(LH_EIO, "%s: a file is where a folder should be", path);
+        if (cause != 0 && cause != EEXIST)
             return lh_fail(LH_EIO, "%s: cannot be made: %s", path, strerror(cause));
         if (here == '\0') return LH_OK;
         *at = here;

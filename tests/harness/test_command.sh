@@ -404,7 +404,7 @@ fails 1 "weights that are not there" "data fetch gpt2" "$longhaul" generate --mo
     --tokens bytes --weights gpt2 --prompt x
 fails 1 "a vocabulary that is not there" "data fetch gpt2" "$longhaul" generate --model gpt2 --options "$gpt2" \
     --tokens bpe:gpt2 --weights "$scratch/new/folder/gpt2.safetensors" --prompt x
-fails 1 "weights with nowhere to go, before any step" "$scratch/tokens/w" "$longhaul" train \
+fails 1 "weights with nowhere to go, before any step" "$scratch/tokens: a file is where a folder should be" "$longhaul" train \
     --model slide --train 'steps=1000000000' --out "$scratch/tokens/w"
 fails 1 "no published names" "no published names" "$longhaul" train --model slide --options "$options" \
     --task-options "$data" --train 'steps=1' --out "$scratch/no.safetensors" --published-names

@@ -58,7 +58,7 @@ for steps in 20 24; do
     quietly 0 "there are three of $steps" test "$(grep -c "bits_per_token.*[0-9]$" "$scratch/whole.cells")" -ge 3
     quietly 0 "$steps steps are those of one run" cmp "$scratch/parts.cells" "$scratch/whole.cells"
 done
-quietly 0 "a forced run" bash -c "! '$LONGHAUL_BIN' run '$scratch/plain.lua' --scale smoke --no-timing --force --results '$scratch/parts' \
+quietly 0 "a forced run" bash -c "! '$LONGHAUL_BIN' run '$scratch/plain.lua' --scale smoke --no-timing --force --keep-checkpoints --results '$scratch/parts' \
     --set train.steps=24 2>&1 | grep 'going on'"
 cat >"$scratch/ahead.lua" <<LUA
 local outlook = require "longhaul.run.outlook"
