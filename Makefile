@@ -477,7 +477,7 @@ reproduce-table1: $(program) ## Measure the main table of PAPER at SCALE
 # Experiments that decide claims of the papers, most of them for an hour first (the table of hours in docs/studies.md).
 STUDIES := reformer/table1 reformer/table3 rsa/table7 rsa/figure9 rsa/figure7 rsa/figure8 rsa/table3a reformer/table2 \
     reformer/figure3 reformer/figure4 reformer/figure5 rsa/table6 gpt2_recurrent/table1 gpt2_recurrent/table2 \
-    brt/table1 staircase/table1 staircase/table2 gpt2_recurrent/figure4 gpt2_recurrent/figure5 rsa/table1 \
+    staircase/table1 staircase/table2 brt/table1 gpt2_recurrent/figure4 gpt2_recurrent/figure5 rsa/table1 \
     staircase/table3 rsa/table3 rsa/readings rsa/table2 rsa/figure4 reformer/table4 brt/ablations brt/equal
 studies_of = $(or $(filter $(1)/%,$(STUDIES)),$(error no study of $(1); there are: $(STUDIES)))
 studies_asked = $(if $(filter-out all,$(PAPER)),$(foreach paper,$(PAPER),$(call studies_of,$(paper))),$(STUDIES))

@@ -117,7 +117,8 @@ TEST(folders_are_made_with_their_parents) {
     CHECK_STATUS(lh_make_folder(""), LH_EIO);
     REQUIRE_OK(lh_atomic_file_put(in("taken"), "", 0));
     CHECK_FAILS(lh_make_folder(in("taken")), LH_EIO, "taken: a file is where a folder should be");
-    CHECK_FAILS(lh_make_folder(in("taken/below")), LH_EIO, "taken: a file is where a folder should be");
+    CHECK_FAILS(lh_make_folder(in("taken/below")), LH_EIO,
+                "taken: a file is where a folder should be");
 }
 
 /* Longer than any buffer of a fixed size that one might have chosen for a link. */
