@@ -13,7 +13,7 @@ local function with(more) return setting.model(lh.merged(large, more)) end
 
 -- Four times the replicas at full size (section 4.5).
 local times = lh.by_scale { smoke = 1, paper = 4 }
-local steps = lh.by_scale { smoke = false, paper = 200e3 } or nil
+local steps = lh.by_scale { smoke = false, paper = 200e3 } -- false: those of setting.train
 -- The paper's tokens where the scale has them, else the first corpus.
 local dataset = setting.datasets[1]
 for _, other in ipairs(setting.datasets) do

@@ -30,8 +30,8 @@ end
 local most_named = 2
 
 --- How many seeds the values of a table are of, "3 seeds" or "3 to 6 seeds", and the rows that have fewer than others
---- in their column: "1 to 3 seeds (fewer: LSTM, RNN and 4 more)"; and whether there are any. `counts`: { label =,
---- column =, seeds = } of each value.
+--- in their column: "1 to 3 seeds (fewer: LSTM, RNN and 4 more)"; the most that one has, and whether there are
+--- rows with fewer. `counts`: { label =, column =, seeds = } of each value.
 function summary.of_seeds(counts)
   local most_of, least, most, fewer = {}, math.huge, 0, lists.set()
   for _, count in ipairs(counts) do
@@ -43,8 +43,8 @@ function summary.of_seeds(counts)
   end
   local range = least < most and ("%d to %d"):format(least, most) or most
   local text = ("%s %s"):format(range, most == 1 and "seed" or "seeds")
-  if #fewer.list == 0 then return text, false end
-  return ("%s (fewer: %s)"):format(text, summary.first(fewer.list, most_named)), true
+  if #fewer.list == 0 then return text, most, false end
+  return ("%s (fewer: %s)"):format(text, summary.first(fewer.list, most_named)), most, true
 end
 
 -- A column of runs is what a table of them would have as one: those of an experiment on a data set.

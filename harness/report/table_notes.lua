@@ -112,14 +112,12 @@ end
 
 -- How many seeds the measured values are of, in words, the most, and whether some rows have fewer than others.
 local function seeds_of(made)
-  local counts, most = {}, 0
+  local counts = {}
   each_cell(made, function(cell, row, column)
     if cell.measured == nil then return end
     counts[#counts + 1] = { label = row.label, column = column, seeds = cell.seeds }
-    most = math.max(most, cell.seeds)
   end)
-  local text, uneven = summary.of_seeds(counts)
-  return text, most, uneven
+  return summary.of_seeds(counts)
 end
 
 -- Which value of a column is marked, and what else is; where rows are `uneven`, a better mean of fewer seeds is not.

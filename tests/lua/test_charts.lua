@@ -242,14 +242,19 @@ t.test("gnuplot draws what it is given, as SVG and PNG", function()
   t.equal(core.read_file(folder .. "/gates-figure/parts.png"):sub(2, 4), "PNG")
 end)
 
+-- A chart of one bar.
+local function one_bar(title, label)
+  local made = gnuplot.new("bars", title, "", "")
+  made.blocks = { { "bars", { { { 1, 2, 2, 2, "2", 2 } } } }, { "published", { { { 1, 2, 1 } } } } }
+  made.settings = { { "rows", 1 }, { "labels", { label } }, { "left", 0.1 }, { "published", 0 } }
+  made.after = { "set xrange [0:3]" }
+  return made
+end
+
 t.test("a character that no font here has is a box of the usual size in PNG, and itself elsewhere", function()
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
   local function drawn(label)
-    local made = gnuplot.new("bars", "Größe ≈ 2", "", "")
-    made.blocks = { { "bars", { { { 1, 2, 2, 2, "2", 2 } } } }, { "published", { { { 1, 2, 1 } } } } }
-    made.settings = { { "rows", 1 }, { "labels", { label } }, { "left", 0.1 }, { "published", 0 } }
-    made.after = { "set xrange [0:3]" }
-    local paths = gnuplot.chart(folder .. "/signs", made)
+    local paths = gnuplot.chart(folder .. "/signs", one_bar("Größe ≈ 2", label))
     return core.read_file(paths[2]), core.read_file(paths[1])
   end
   local png, svg = drawn "a \u{10fffd}" -- of no script
@@ -274,10 +279,7 @@ t.test("a picture that is being drawn is not swept away by another process", fun
       return value
     end
   end
-  local made = gnuplot.new("bars", "swept \u{10fffd}", "", "") -- no font has it: PNG is drawn from another program
-  made.blocks = { { "bars", { { { 1, 2, 2, 2, "2", 2 } } } }, { "published", { { { 1, 2, 1 } } } } }
-  made.settings = { { "rows", 1 }, { "labels", { "a" } }, { "left", 0.1 }, { "published", 0 } }
-  made.after = { "set xrange [0:3]" }
+  local made = one_bar("swept \u{10fffd}", "a") -- no font has it: PNG is drawn from another program
   local fine, paths = pcall(gnuplot.chart, folder .. "/swept", made)
   for name, plain in pairs(before) do core[name] = plain end
   os.remove(script)
@@ -289,12 +291,8 @@ t.test("a long title, or the line below it, has letters so small that it ends wi
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
   local function size_of(letters, is_source)
     local text = ("x"):rep(letters)
-    local made = gnuplot.new("bars", is_source and "title" or text, "", "")
+    local made = one_bar(is_source and "title" or text, "a")
     made.source = is_source and text or ""
-    made.blocks = { { "bars", { { { 1, 2, 2, 2, "2", 2 } } } }, { "published", { { { 1, 2, 1 } } } } }
-    made.settings = { { "rows", 1 }, { "labels", { "a" } }, { "left", 0.1 },
-      { "published", 0 } }
-    made.after = { "set xrange [0:3]" }
     local svg = core.read_file(gnuplot.chart(folder .. "/title", made)[1])
     local place, size = svg:match('translate%(([%d.]+),[%d.]+%)"[^>]*font%-size="([%d.]+)"[^>]*>%s*<text>'
       .. text)
