@@ -41,7 +41,14 @@ local function is_equal(name, text, value)
   return text == value
 end
 
-local function is_date(text) return text:find "^%d%d%d%d%-%d%d%-%d%d" ~= nil end
+local function has_day(text) return text:find "^%d%d%d%d%-%d%d%-%d%d" ~= nil end
+
+-- Whether there is such a day, and behind it nothing but a time of it, as far as it goes: "2026-11-30T10:15".
+local function is_date(text)
+  local year, month, day, rest = text:match "^(%d%d%d%d)%-(%d%d)%-(%d%d)(.*)$"
+  if not year or rest:gsub("%d", "0") ~= ("T00:00:00Z"):sub(1, #rest) then return false end
+  return os.date("%Y-%m-%d", os.time { year = year, month = month, day = day }) == text:sub(1, 10)
+end
 
 local function meets(text, condition)
   local operator, value = condition.operator, condition.value
@@ -49,7 +56,7 @@ local function meets(text, condition)
   if operator == "!=" then return not is_equal(condition.name, text, value) end
   if operator == "~" then return text:find(value, 1, true) ~= nil end
   -- as far as the condition's goes: a day has all its hours
-  if is_date(value) then return is_date(text) and compare[operator](text:sub(1, #value), value) end
+  if has_day(value) then return has_day(text) and compare[operator](text:sub(1, #value), value) end
   local number = csv.number(text)
   return number ~= nil and compare[operator](number, csv.number(value))
 end

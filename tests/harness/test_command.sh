@@ -5,8 +5,9 @@ export OMP_NUM_THREADS=1
 
 succeeds "help" "EXIT STATUS" "$longhaul" help
 fails 2 "no command" "SYNOPSIS" "$longhaul"
-fails 2 "a budget of something else" "--match is parameters=N or flops_per_token=N, not 'parameter=1e6'" \
+fails 2 "a budget of something else" "--match is parameters=N or flops_per_token=N, N above 0, not 'parameter=1e6'" \
     "$longhaul" describe brt --match parameter=1e6
+fails 2 "one below 0" "not 'parameters=-1'" "$longhaul" describe brt --match parameters=-1
 succeeds "a model at the size of a budget" "    width=64 hidden=446" "$longhaul" describe brt --vocabulary 260 --match parameters=1e6
 fails 2 "an unknown command" "did you mean 'describe'" "$longhaul" describ
 fails 2 "an unknown option" "did you mean '--scale'" "$longhaul" run x.lua --scael small

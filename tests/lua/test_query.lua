@@ -69,7 +69,13 @@ t.test("since a day is a condition on the date", function()
   local since = query.since "2026-11-27"
   t.equal(since.name .. since.operator .. since.value, "date>=2026-11-27")
   t.equal(query.since("today").value, os.date "!%Y-%m-%d")
-  t.contains(select(2, query.since "27.11."), "'27.11.' is no date")
+  for _, text in ipairs { "27.11.", "2026-13-45", "2026-02-29", "2026-11-27th", "2026-11-27 10:00" } do
+    t.contains(select(2, query.since(text)), ("'%s' is no date"):format(text))
+    t.check(not query.read { ("date<'%s'"):format(text) }, text)
+  end
+  for _, text in ipairs { "2028-02-29", "2026-11-27T", "2026-11-27T10:0", "2026-11-27T10:00:00Z" } do
+    t.equal(query.since(text).value, text)
+  end
 end)
 
 t.test("what a run and its row are called is text, even if it is digits", function()

@@ -59,13 +59,14 @@ end
 -- "parameters=1e6" -> the options at the size of that budget, and which of them changed to what.
 local function matched(class, options, sizes, budget)
   local name, amount = budget:match "^([%w_]+)=(.+)$"
-  if not tonumber(amount) or not match.budgets[name] then
-    command.misuse(("--match is parameters=N or flops_per_token=N, not '%s'"):format(budget))
+  local number = tonumber(amount)
+  if not (number and number > 0 and number < math.huge) or not match.budgets[name] then
+    command.misuse(("--match is parameters=N or flops_per_token=N, N above 0, not '%s'"):format(budget))
   end
   local given, changes = {}, {}
   for _, option in ipairs(class.options) do given[option.name] = options:spelled(option.name) end
   local model = match.model(spec.make("model", class.name, given), sizes,
-    { [name] = tonumber(amount) })
+    { [name] = number })
   for _, option in ipairs(class.options) do
     local now = model:spelled(option.name)
     if now ~= given[option.name] then changes[#changes + 1] = option.name .. "=" .. now end
