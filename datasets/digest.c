@@ -20,7 +20,7 @@
 #include "harness/engine/text.h"
 
 enum { BLOCK_BYTES = 1 << 20 };
-static const char magic[8] = "LHDIGST1";
+static const char magic[8] = "LHDIGST2";
 
 /* A file as it was when it was read. */
 typedef struct entry {
@@ -28,6 +28,7 @@ typedef struct entry {
     uint64_t device, inode, size;
     int64_t modified, changed; /* nanoseconds */
     uint64_t digest;           /* of the content alone */
+    uint64_t has_nul;          /* 0 or 1: the content has a NUL byte */
 } entry;
 
 typedef struct entries {
@@ -54,10 +55,12 @@ uint64_t lh_digest_generated(uint64_t version, uint64_t seed) {
     return lh_digest_mix(lh_digest_mix(0, &version, sizeof version), &seed, sizeof seed);
 }
 
-static lh_status read_blocks(FILE *stream, const char *path, XXH3_state_t *state, char *block) {
+static lh_status read_blocks(FILE *stream, const char *path, XXH3_state_t *state, char *block,
+                             bool *has_nul) {
     for (;;) {
         const size_t got = lh_fault() ? 0 : fread(block, 1, BLOCK_BYTES, stream);
         if (got > 0) (void)XXH3_64bits_update(state, block, got);
+        *has_nul = *has_nul || memchr(block, '\0', got) != NULL;
         if (got == BLOCK_BYTES) continue;
         if (feof(stream)) return LH_OK;
         return lh_fail(LH_EIO, "%s: cannot be read", path);
@@ -65,13 +68,15 @@ static lh_status read_blocks(FILE *stream, const char *path, XXH3_state_t *state
 }
 
 /* The content alone. */
-static lh_status read_content(const char *path, uint64_t *content) {
+static lh_status read_content(const char *path, uint64_t *content, bool *has_nul) {
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
     FILE *stream = lh_file_open(path);
     if (stream == NULL) return LH_EIO;
     char *block = lh_allocate(BLOCK_BYTES);
-    const lh_status status = block != NULL ? read_blocks(stream, path, &state, block) : LH_EMEMORY;
+    *has_nul = false;
+    const lh_status status =
+        block != NULL ? read_blocks(stream, path, &state, block, has_nul) : LH_EMEMORY;
     *content = XXH3_64bits_digest(&state);
     free(block);
     (void)fclose(stream);
@@ -80,7 +85,8 @@ static lh_status read_content(const char *path, uint64_t *content) {
 
 lh_status lh_digest_file(const char *path, uint64_t *digest) {
     uint64_t content = 0;
-    LH_TRY(read_content(path, &content));
+    bool has_nul = false;
+    LH_TRY(read_content(path, &content, &has_nul));
     *digest = lh_digest_mix(*digest, &content, sizeof content);
     return LH_OK;
 }
@@ -134,20 +140,22 @@ static bool is_settled(const entry *now) {
     return now->modified < latest && now->changed < latest;
 }
 
-lh_status lh_digests_file(lh_digests *digests, const char *path, uint64_t *digest) {
+lh_status lh_digests_file(lh_digests *digests, const char *path, uint64_t *digest, bool *has_nul) {
     entry now;
     LH_TRY(describe(path, &now));
     const entry *known = NULL;
     if (digests->kept.count > 0)
         known = bsearch(&now, digests->kept.at, digests->kept.count, sizeof now, by_path);
     if (known != NULL && is_unchanged(known, &now)) {
-        now.digest = known->digest;
+        now = *known;
     } else {
         const bool settled = is_settled(&now);
-        LH_TRY(read_content(path, &now.digest));
+        LH_TRY(read_content(path, &now.digest, has_nul));
+        now.has_nul = *has_nul;
         if (settled) LH_TRY(add_entry(&digests->fresh, &now));
     }
     *digest = lh_digest_mix(*digest, &now.digest, sizeof now.digest);
+    *has_nul = now.has_nul != 0;
     return LH_OK;
 }
 

@@ -32,7 +32,8 @@ typedef struct lh_digests lh_digests;
 /* Reads what is kept; a file that is missing, damaged or of another version counts as empty. Gives;
  * destroy it. */
 lh_status lh_digests_create(lh_digests **out);
-lh_status lh_digests_file(lh_digests *digests, const char *path, uint64_t *digest);
+/* Says of the content, too, whether it has a NUL byte, which no text has. */
+lh_status lh_digests_file(lh_digests *digests, const char *path, uint64_t *digest, bool *has_nul);
 
 /* Adds what is new to the kept digests, those that other processes added meanwhile among them; the
  * file is replaced as a whole. Where it cannot be written the files are read again next time. */

@@ -69,3 +69,18 @@ lh_status lh_file_unpack(const char *path, lh_text *text) {
     if (status != LH_OK) *text = (lh_text){0};
     return status;
 }
+
+lh_status lh_text_refuse(const char *path) {
+    return lh_fail(LH_EFORMAT,
+                   "%s: has a NUL byte: no text (`longhaul data import` of a folder leaves such "
+                   "files out)",
+                   path);
+}
+
+lh_status lh_text_unpack(const char *path, lh_text *text) {
+    LH_TRY(lh_file_unpack(path, text));
+    if (memchr(text->data, '\0', text->bytes) == NULL) return LH_OK;
+    free(text->data);
+    *text = (lh_text){0};
+    return lh_text_refuse(path);
+}

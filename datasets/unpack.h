@@ -9,4 +9,8 @@
  * that unpacks to more than 64 MiB and a hundred times its size. */
 lh_status lh_file_unpack(const char *path, lh_text *text);
 
+/* The same of a text, which has no NUL byte: else LH_EFORMAT, as lh_text_refuse says it. */
+lh_status lh_text_unpack(const char *path, lh_text *text);
+lh_status lh_text_refuse(const char *path);
+
 #endif

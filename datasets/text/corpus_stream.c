@@ -24,7 +24,7 @@ static lh_status read_first(lh_corpus *corpus, const char *folder, const char *c
     if (path == NULL)
         return lh_fail(LH_EIO, "%s: has no file %s, compressed or not", folder, names[0]);
     lh_status status = lh_corpus_note_file(corpus, path);
-    if (status == LH_OK) status = lh_file_unpack(path, out);
+    if (status == LH_OK) status = lh_text_unpack(path, out);
     free(path);
     return status;
 }
@@ -112,9 +112,7 @@ static lh_status read_one_file(lh_corpus *corpus, const char *name, const char *
 lh_status lh_corpus_read_single(lh_corpus *corpus, const char *name, const char *path) {
     lh_text t = {0};
     LH_TRY(lh_corpus_note_file(corpus, path));
-    lh_status status = lh_file_unpack(path, &t);
-    if (status == LH_OK && memchr(t.data, '\0', t.bytes) != NULL)
-        status = lh_fail(LH_EFORMAT, "%s: has a NUL byte: no text", path);
+    lh_status status = lh_text_unpack(path, &t);
     if (status == LH_OK) status = add_thirds(corpus, name, &t, cut_pieces);
     free(t.data);
     return status;

@@ -131,9 +131,11 @@ static item piece_of(const lh_corpus *corpus, const char *name, size_t bytes, ui
 lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name, const char *path,
                              int64_t bytes) {
     uint64_t content = 0;
+    bool has_nul = false;
     if (is_full(&corpus->split[split])) return LH_OK;
     if (corpus->digests == NULL) LH_TRY(lh_digests_create(&corpus->digests));
-    LH_TRY(lh_digests_file(corpus->digests, path, &content));
+    LH_TRY(lh_digests_file(corpus->digests, path, &content, &has_nul));
+    if (has_nul) return lh_text_refuse(path);
     corpus->split[split].documents += 1;
     for (size_t i = 0; i < piece_count(corpus, (size_t)bytes); ++i) {
         item made = piece_of(corpus, name, (size_t)bytes, content, i);
@@ -173,7 +175,7 @@ lh_status lh_corpus_add_packed(lh_corpus *corpus, lh_split split, const char *na
                                const char *path) {
     lh_text text;
     if (is_full(&corpus->split[split])) return LH_OK;
-    LH_TRY(lh_file_unpack(path, &text));
+    LH_TRY(lh_text_unpack(path, &text));
     if (text.bytes == 0) {
         free(text.data);
         return LH_OK;

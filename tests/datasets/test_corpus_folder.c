@@ -68,6 +68,18 @@ TEST(files_of_text_are_of_the_split_that_they_are_called) {
     check_named("train-0.txt", "readme.txt", -1);
 }
 
+TEST(a_file_with_a_NUL_byte_is_refused_wherever_it_lies) {
+    static const char *const places[] = {"named/train/photo.png", "named/train.txt", "named/a/b"};
+    lh_corpus *corpus = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
+        REQUIRE(make_root());
+        write_lines("named", i == 0 ? "valid/x.txt" : "valid.txt");
+        write_text(places[i], "x\0y", 3);
+        CHECK_FAILS(open_corpus("name=named", &corpus), LH_EFORMAT, places[i] + 6);
+        CHECK(corpus == NULL);
+    }
+}
+
 /* Seventeen files and three more, which say nothing: all by their hashes; the note, if any. */
 static void check_hashed(const char *const more[3], const char *note) {
     lh_corpus *corpus = NULL;

@@ -287,13 +287,15 @@ static void settle(void) {
     (void)nanosleep(&wait, NULL);
 }
 
+static bool has_nul; /* of the last file */
+
 /* Takes the digest as a process of its own would; how many bytes it read. */
 static long long digest_once(const char *name, uint64_t *digest) {
     lh_digests *digests = NULL;
     const long long before = bytes_read();
     if (!CHECK_OK(lh_digests_create(&digests))) return -1;
     *digest = 0;
-    CHECK_OK(lh_digests_file(digests, path_of(name), digest));
+    CHECK_OK(lh_digests_file(digests, path_of(name), digest, &has_nul));
     lh_digests_keep(digests);
     lh_digests_destroy(digests);
     return bytes_read() - before;
@@ -330,6 +332,20 @@ static void damage(const char *name, long place) {
     const int other = fgetc(file) ^ 1;
     CHECK(fseek(file, place, SEEK_END) == 0 && fputc(other, file) == other);
     (void)fclose(file);
+}
+
+TEST(what_is_kept_tells_text_from_what_is_none) {
+    static const char content[2][3] = {"ab", {'a', '\0', 'b'}};
+    uint64_t digest = 0;
+    for (int i = 0; i < 2; ++i) {
+        REQUIRE(make_place());
+        write_text("x", content[i], sizeof content[i] - (i == 0));
+        settle();
+        for (int times = 0; times < 2; ++times) {
+            (void)digest_once("x", &digest);
+            CHECK_EQ_INT(has_nul, i);
+        }
+    }
 }
 
 TEST(a_damaged_store_is_read_as_empty) {
