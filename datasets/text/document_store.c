@@ -10,11 +10,11 @@
 #include "datasets/digest.h"
 #include "datasets/text/token_cache.h"
 #include "datasets/unpack.h"
-#include "datasets/utf8.h"
 #include "harness/engine/array.h"
 #include "harness/engine/file.h"
 #include "harness/engine/hash.h"
 #include "harness/engine/text.h"
+#include "harness/engine/utf8.h"
 
 typedef struct item {
     char *name, *path, *text;   /* text NULL until first used */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "datasets/unpack.h"
-#include "datasets/utf8.h"
 #include "harness/engine/file.h"
 #include "harness/engine/json.h"
+#include "harness/engine/utf8.h"
 
 lh_status lh_json_line_refuse(const lh_json_line *line, const char *what) {
     return lh_fail(LH_EFORMAT, "%s: line %lld: %s", line->path, (long long)line->number, what);

@@ -11,10 +11,10 @@
 #include "datasets/text/vocabulary.h"
 #include "datasets/tokens/trained_tokens.h"
 #include "datasets/unpack.h"
-#include "datasets/utf8.h"
 #include "harness/engine/array.h"
 #include "harness/engine/file.h"
 #include "harness/engine/text.h"
+#include "harness/engine/utf8.h"
 
 const lh_option lh_parallel_config_options[] = {
     LH_TEXT("name", lh_parallel_config, name, "wmt14-en-de",

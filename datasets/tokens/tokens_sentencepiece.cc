@@ -19,7 +19,7 @@ extern "C" {
 #include "datasets/locate.h"
 #include "datasets/tokens/sentencepiece.h"
 #include "datasets/tokens/tokenizer_class.h"
-#include "datasets/utf8.h"
+#include "harness/engine/utf8.h"
 }
 
 namespace {

@@ -14,11 +14,11 @@
 #include "datasets/digest.h"
 #include "datasets/locate.h"
 #include "datasets/tokens/tokenizer_class.h"
-#include "datasets/utf8.h"
 #include "harness/engine/array.h"
 #include "harness/engine/file.h"
 #include "harness/engine/hash.h"
 #include "harness/engine/text.h"
+#include "harness/engine/utf8.h"
 
 enum { END = 1, SPECIAL = 2, CODE_POINTS = 0x110000, NOTHING = LH_HASH_NONE, FIRST_IDS = 64 };
 

@@ -6,6 +6,7 @@
 
 #include "harness/engine/atomic_file.h"
 #include "harness/engine/safetensors.h"
+#include "harness/engine/utf8.h"
 
 enum { LENGTH_BYTES = 8, ALIGNMENT = 8 };
 
@@ -105,6 +106,7 @@ static lh_status make_header(const char *path, const lh_safetensors_contents *co
     LH_TRY(status);
     if (text == NULL) return lh_fail(LH_EMEMORY, "%s: out of memory for the header", path);
     const size_t length = strlen(text);
+    lh_utf8_repair(text, length); /* paths among the options may be none, JSON is */
     const size_t padded = lh_round_up(length, ALIGNMENT);
     *out = lh_allocate(padded + 1);
     if (*out != NULL) {

@@ -1,5 +1,5 @@
 /* UTF-8 by the table of well-formed byte sequences. */
-#include "datasets/utf8.h"
+#include "harness/engine/utf8.h"
 
 #include <stdbool.h>
 
@@ -29,6 +29,12 @@ size_t lh_utf8_length(const char *text, size_t bytes) {
         i += length;
     }
     return bytes;
+}
+
+void lh_utf8_repair(char *text, size_t bytes) {
+    size_t good = 0;
+    while ((good += lh_utf8_length(text + good, bytes - good)) < bytes)
+        text[good] = '?';
 }
 
 size_t lh_utf8_rest(const char *text, size_t bytes) {

@@ -10,6 +10,7 @@
 #include "harness/engine/atomic_file.h"
 #include "harness/engine/safetensors.h"
 #include "harness/engine/text.h"
+#include "harness/engine/utf8.h"
 #include "harness/train/session_file.h"
 
 /* ---- run.json ---- */
@@ -93,6 +94,7 @@ static lh_status write_options(const lh_session *session, const char *path, int6
     char *text = describe(session, batches, root) ? cJSON_Print(root) : NULL;
     cJSON_Delete(root);
     if (text == NULL) return lh_fail(LH_EMEMORY, "%s: out of memory", path);
+    lh_utf8_repair(text, strlen(text));
     const lh_status status = lh_atomic_file_put(path, text, strlen(text));
     cJSON_free(text);
     return status;

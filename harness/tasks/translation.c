@@ -3,7 +3,7 @@
 #include "harness/tasks/tasks.h"
 
 #include "datasets/text/parallel_text.h"
-#include "datasets/utf8.h"
+#include "harness/engine/utf8.h"
 #include "harness/infer/bleu.h"
 #include "harness/infer/translator.h"
 #include "harness/tasks/length_plan.h"
@@ -224,13 +224,6 @@ static const struct score {
                     {"sacrebleu_cased", LH_BLEU_INTL, false},
                     {"sacrebleu_uncased", LH_BLEU_INTL, true}};
 
-/* A model of bytes may write what is no UTF-8; such bytes become question marks. */
-static void repair(char *text, size_t bytes) {
-    size_t good = 0;
-    while ((good += lh_utf8_length(text + good, bytes - good)) < bytes)
-        text[good] = '?';
-}
-
 static lh_status add_sentence(const translation *task, const lh_pair *pair,
                               const lh_beam_result *result, lh_bleu *const *bleu) {
     char *text = NULL;
@@ -238,7 +231,7 @@ static lh_status add_sentence(const translation *task, const lh_pair *pair,
     LH_TRY(lh_tokenizer_decode(lh_parallel_tokenizer(task->parallel), result->tokens, result->count,
                                &text, &bytes));
     lh_status status = LH_OK;
-    repair(text, bytes);
+    lh_utf8_repair(text, bytes);
     for (int i = 0; i < SCORES && status == LH_OK; ++i)
         status = lh_bleu_add(bleu[i], text, bytes, pair->text, (size_t)pair->text_bytes);
     free(text);

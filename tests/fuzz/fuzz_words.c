@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "datasets/tokens/tokenizer.h"
-#include "datasets/utf8.h"
+#include "harness/engine/utf8.h"
 #include "tests/fuzz/scratch.h"
 
 /* The bytes of the character at `at`, 0 where none begins: its number is put together and must need

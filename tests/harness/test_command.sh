@@ -173,6 +173,12 @@ quietly 0 "export" "$longhaul" export --model slide --options "$options" --task-
 succeeds "its options" '"window":	8' cat "$scratch/run/run.json"
 succeeds "its weights" "bits_per_byte" "$longhaul" eval --model slide --options "$options" \
     --task-options "$data" --weights "$scratch/run/weights.safetensors"
+latin=$scratch/$'caf\xe9'
+mkdir "$latin" && printf '%300s' text >"$latin/train.txt" && printf '%300s' text >"$latin/valid.txt"
+quietly 0 "export of data in a folder whose name is no UTF-8" "$longhaul" export --model slide --options "$options" \
+    --task-options "name=$latin segment=32 batch=1" --batches 1 --out "$scratch/latin"
+succeeds "is JSON, which is" "caf?" "$longhaul" lua <(echo "local text = io.read 'a' print(utf8.len(text) and text)") \
+    <"$scratch/latin/run.json"
 quietly 0 "export of windows" "$longhaul" export --model informer --task forecasting --options 'width=8 heads=2 layers=1' --batches 2 \
     --task-options 'name=generate:seasonal series_rows=200 channels=3 seq_len=5 label_len=2 pred_len=3 batch=4' --out "$scratch/windows"
 quietly 0 "windows and their features" grep -qF '"vectors":{"dtype":"F32","shape":[2,4,8,7]' "$scratch/windows/batches.safetensors"

@@ -7,8 +7,7 @@ local tree = dofile "tests/lint/tree.lua"
 local function room(name, ...)
   local own = name == "" and "datasets/" or ("datasets/%s/"):format(name)
   local may = { "kernels/base.h", "kernels/random.h", "harness/engine/", "datasets/digest.h",
-    "datasets/locate.h",
-    "datasets/unpack.h", "datasets/utf8.h", name ~= "" and own or nil }
+    "datasets/locate.h", "datasets/unpack.h", name ~= "" and own or nil }
   for _, below in ipairs { ... } do may[#may + 1] = ("datasets/%s/"):format(below) end
   return { own, may = may }
 end

@@ -92,13 +92,14 @@ TEST(what_is_written_is_read_again) {
     const lh_safetensors_source sources[] = {{"z/matrix", 2, shape, matrix},
                                              {"a \"quoted\" \xc3\xa9", 0, NULL, number},
                                              {"none", 2, empty, NULL}};
-    const lh_safetensors_text texts[] = {{"format", "lh"}, {"steps", "12"}};
+    const lh_safetensors_text texts[] = {{"data", "caf\xe9"}, {"steps", "12"}};
     lh_safetensors *file = NULL;
     REQUIRE_OK(lh_safetensors_write(path, &(lh_safetensors_contents){sources, 3, texts, 2}));
     REQUIRE_OK(lh_safetensors_open(path, &file));
     CHECK_EQ_INT(lh_safetensors_count(file), 3);
     CHECK_STR(lh_safetensors_at(file, 0)->name, "a \"quoted\" \xc3\xa9");
     CHECK_STR(lh_safetensors_metadata(file, "steps"), "12");
+    CHECK_STR(lh_safetensors_metadata(file, "data"), "caf?"); /* the header is UTF-8 */
     CHECK(lh_safetensors_metadata(file, "step") == NULL);
     const lh_safetensors_entry *entry = tensor_named(file, "z/matrix");
     REQUIRE(entry != NULL);

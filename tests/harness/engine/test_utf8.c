@@ -1,5 +1,5 @@
 /* UTF-8 against RFC 3629: all characters, and the offset of the first byte that is none. */
-#include "datasets/utf8.h"
+#include "harness/engine/utf8.h"
 
 #include "tests/test.h"
 
@@ -25,6 +25,12 @@ TEST(every_character_but_the_surrogates_is_one) {
         if (!CHECK((lh_utf8_length(text, bytes) == bytes) == good)) return;
         if (bytes > 1 && !CHECK(lh_utf8_length(text, bytes - 1) == 0)) return;
     }
+}
+
+TEST(what_is_no_character_becomes_question_marks) {
+    char text[] = "caf\xc3\xa9 \xe9t\xe9 \xf0\x9f\x98";
+    lh_utf8_repair(text, sizeof text - 1);
+    CHECK_STR(text, "caf\xc3\xa9 ?t? ???");
 }
 
 /* Cut anywhere, both sides are whole characters again without what these functions count. */
