@@ -48,6 +48,11 @@ ifeq ($(origin CXX),default)
 CXX := $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(CC)),g++)
 endif
 
+# Lists of files hold no path with a blank: make O="my build" clean would take away my and build.
+$(foreach name,O DEPS,$(if $(word 2,$($(name))),$(error $(name)=$($(name)): a path without blanks is needed, such as a \
+    link to it)))
+$(if $(O),,$(error O= names no folder))
+
 # The bundle's own Lua interpreter, before the system's.
 ifneq ($(DEPS),)
 override DEPS := $(abspath $(DEPS))

@@ -13,6 +13,11 @@ while read -r name; do
     quietly 0 "target $name is run by a test" grep -qE "^ *(runs|refuses) $name( |$)" tests/harness/test_targets.sh tests/harness/long_targets.sh
 done <"$scratch/targets"
 
+# ---- what it is given ----
+fails 2 "a build folder with a blank" "O=my build: a path without blanks is needed" make O="my build" help
+fails 2 "a bundle's" "DEPS=/my deps: a path without blanks is needed" make DEPS="/my deps" help
+fails 2 "no build folder" "O= names no folder" make O= help
+
 # ---- in a copy, with this program as it is ----
 tree=$scratch/tree
 mkdir "$tree"
