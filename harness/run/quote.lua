@@ -34,8 +34,9 @@ end
 function quote.line(text) return (quote.visible(text):gsub("\n", " ")) end
 
 -- gnuplot runs what stands between back-quotes in its input, and ends a text in a block of data at
--- a quote even behind a backslash; a character as an octal number is only ever a character.
-local function octal(character) return ("\\%03o"):format(character:byte()) end
+-- a quote even behind a backslash; a character as an octal number is only ever a character. One that begins with 0 has
+-- four digits to gnuplot, others three.
+local function octal(character) return ("\\%04o"):format(character:byte()) end
 
 --- A text in double quotes as gnuplot reads it, in a command or in a block of data.
 function quote.gnuplot(text) return '"' .. quote.visible(text):gsub('[\\"`\n]', octal) .. '"' end

@@ -10,6 +10,7 @@ local quote = require "longhaul.run.quote"
 
 local folder = os.tmpname()
 os.remove(folder)
+folder = folder .. "+1" -- an octal digit behind what a path for gnuplot escapes
 core.make_folder(folder)
 local bait = folder .. "/bait"
 
@@ -23,7 +24,7 @@ local hostile = {
   "=cmd|'/c calc'!A1", "+1+1", "-2-3", "@SUM(A1)", "'=1", "''=1", "-1.5", "+3e4", "-inf", "=", "-",
   "not UTF-8: \xFF\xC3", "\xED\xA0\x80 surrogate", "control \1\27[31m\127",
   "\u{FFFF} no character", "C1 \u{9B}31m", "naïve Größe 数", "", " blanks ", "a,b;c", "/absolute",
-  "..", ".", "-o", "x/../../y", "EOD", "\nEOD\n",
+  "..", ".", "-o", "x/../../y", "EOD", "\nEOD\n", '7"2', "two\n2 lines",
 }
 
 t.test("visible text is UTF-8 without control characters", function()
