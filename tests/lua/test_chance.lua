@@ -102,6 +102,9 @@ t.test("seeds that move two rounded sides together carry them over an edge", fun
   local function close(mean) return cell(mean - 0.001, mean, mean + 0.001) end
   t.equal(compared(close(1.241), close(1.24), predicate.equal), "holds")
   t.equal(compared(close(1.242), close(1.248), predicate.equal), "fails")
+  -- near the one edge, however far the other is
+  t.equal(compared(close(1.2446), close(1.24), predicate.equal), "undecided")
+  t.equal(compared(close(1.2354), close(1.24), predicate.equal), "undecided")
 end)
 
 -- So many pairs of which each is a win by chance, and so many that are lost in every seed.
@@ -118,6 +121,8 @@ t.test("wins by chance are not all counted on", function()
   t.equal(judgement.closest.a, 32)
   t.equal(verdict, "undecided")
   t.check(p_value > 0.5, "thirty-two chances are not all met")
+  local _, lost = judge(predicate.less(table.unpack(pairs_of(1, 0)[1])))
+  t.near(judgement.closest.error, math.sqrt(32 * lost * (1 - lost)), 1e-12)
   t.equal(judge(predicate.at_most(28, wins)), "undecided")
   t.equal(judge(predicate.less(5, wins)), "holds")
   t.equal(judge(predicate.less(wins, 5)), "fails")

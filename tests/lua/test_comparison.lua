@@ -24,7 +24,7 @@ local bits = {
   A = { one = { 2.1, 3.1, 4.1 }, two = { 1.1, 2.1, 3.1 } },
   B = { one = { 2.0, 3.0, 4.0 }, two = { 1.0, 2.0, 3.0 } },
   C = { one = { 2.1, 3.0, 4.0 }, two = { 1.0, 1.9, 3.1 } },
-  D = { one = { 0.5, 0.5 }, two = { 0.5, 0.5 } },
+  D = { one = { 0.5, 0.5, 0.4 }, two = { 0.5, 0.5 } },
   E = { one = { 0.25, 0.25, 0.25 } },
 }
 
@@ -54,7 +54,8 @@ for _, label in ipairs { "A", "B", "C", "D", "E" } do
   for _, dataset in ipairs { "one", "two" } do
     for seed, value in ipairs(bits[label][dataset] or {}) do
       runs.put(folder, language, { label = label, dataset = dataset, seed = seed, bits_per_byte = value,
-        perplexity = 2 ^ value, parameters = 1000, step = 5, peak_memory_bytes = seed * 2 ^ 20,
+        perplexity = 2 ^ value, parameters = 1000, step = 6 - seed,
+        peak_memory_bytes = seed * 2 ^ (dataset == "one" and 21 or 20),
         machine = "a machine", data = "some data" })
     end
   end
@@ -99,6 +100,7 @@ t.test("values are means over data sets, then over seeds; so is their spread", f
   t.near(cells.A.value, 2.6, 1e-12)
   t.near(cells.A.spread, 1, 1e-12)
   t.equal(cells.A.seeds, 3)
+  t.equal(cells.D.seeds, 2) -- those of both data sets
   t.equal(cells.E.value, nil)
   t.equal(cells.E.status, "done on 1 of 2 data sets")
 end)
@@ -190,7 +192,7 @@ t.test("costs: times are means over data sets, memory is the most", function()
   t.equal(cells.A.step_time_ms, 15)
   t.equal(cells.B.step_time_ms, 100)
   t.equal(cells.C.step_time_ms, nil)
-  t.equal(cells.A.peak_memory_bytes, 3 * 2 ^ 20)
+  t.equal(cells.A.peak_memory_bytes, 3 * 2 ^ 21)
 end)
 
 t.test("times of several rounds are told, with their column", function()

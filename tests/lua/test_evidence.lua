@@ -350,9 +350,15 @@ t.test("cells are held against each other past one that has no round, and by the
   end
   t.equal(apart("step_time_ms", "books", "a", "untimed", "b"), "not timed side by side")
   t.equal(apart("step_time_ms", "books", "a", "untimed"), nil)
+  t.equal(apart("bits_per_byte", "books", "a", "b"), nil, "a quality is of no round")
+  t.equal(apart("parameters", nil, "a", "b"), nil, "what a model is made of is no mean over data sets")
+  local a, b = cell_of("a", "step_time_ms", "books"), cell_of("b", "step_time_ms", "lists")
+  t.equal(source:apart { a, b }, "not timed side by side")
+  t.equal(source:apart({ a, b }, true), nil, "rounds are compared one by one")
   t.equal(apart("bits_per_byte", nil, "a", "b"), "not measured on the same data sets")
   t.equal(apart("bits_per_byte", nil, "a", "c"), nil, "where no seed ended well there is no mean that lacks one")
   t.near(source:rounds(cell_of("a", "step_time_ms", "books")).r1, 2.5, 1e-12)
+  t.equal(source:most(cell_of("a", "error_percent", "books")), 1) -- 100 % in a unit of 100
 end)
 
 t.test("rows that were not run, or with fewer seeds, are named", function()

@@ -41,6 +41,17 @@ t.test("an infinite value is a number, greater than all others", function()
   t.equal(sorted[6].perplexity, "inf")
 end)
 
+t.test("what a run lacks is last either way, and equal ones keep their order", function()
+  local function sorted(falling)
+    local list, names = { { row = "a" }, { row = "b", x = "2" }, { row = "c", x = "2" }, { row = "d", x = "10" } }, {}
+    query.sort(list, "x", falling)
+    for i, run in ipairs(list) do names[i] = run.row end
+    return table.concat(names)
+  end
+  t.equal(sorted(false), "bcda")
+  t.equal(sorted(true), "dbca")
+end)
+
 t.test("groups count what seeds share once for each configuration", function()
   local measured = { "step_time_ms", "perplexity", "parameters" }
   local all, store_of = query.select(stores, {}, measured)
@@ -49,6 +60,20 @@ t.test("groups count what seeds share once for each configuration", function()
   t.equal(tonumber(group.step_time_ms), 15)
   t.equal(group.perplexity_count, "6")
   t.equal(group.runs, "6")
+  -- a diverged run is in no mean; what seeds share was measured once in each store
+  local place = os.tmpname()
+  os.remove(place)
+  runs.put(place, bench, { label = "low", seed = 1, perplexity = 4 })
+  runs.put(place, bench, { label = "low", seed = 2, perplexity = 1000, status = "diverged" })
+  runs.time(place, bench, { round = "1", times = { low = 30 } })
+  local both = { stores[1], query.stores(place)[1] }
+  all, store_of = query.select(both, { { name = "row", operator = "=", value = "low" } }, measured)
+  group = query.grouped(all, { "dataset" }, measured, store_of)[1]
+  t.equal(group.perplexity_count, "4")
+  t.equal(tonumber(group.perplexity), (2 + 3 + 4 + 4) / 4)
+  t.equal(group.step_time_ms_count, "2")
+  t.equal(tonumber(group.step_time_ms), 20)
+  os.execute("rm -r '" .. place .. "'")
 end)
 
 t.test("dates are compared as far as they are given", function()

@@ -109,7 +109,10 @@ t.test("what a model is made of is never averaged over data sets, a cost is and 
     runs.put(folder, bench, { label = "a", dataset = dataset, parameters = 100 * i, state_bytes = 64,
       wall_time_s = i })
   end
+  runs.put(folder, bench, { label = "a", seed = 2, dataset = "books", parameters = 100, state_bytes = 64,
+    wall_time_s = 1 })
   local made = tables.build(bench, bench.tables[1], results.of(bench, settings()))
+  t.equal(made.rows[1].cells[4].seeds, 1) -- the fewest of a data set
   local shown = {}
   for c, column in ipairs(made.columns) do
     shown[c] = ("%s %s %g"):format(column.metric, column.dataset or "", made.rows[1].cells[c].measured)
@@ -124,6 +127,7 @@ t.test("runs of other data, options or versions are never pooled", function()
   local bench = bench_of("pooled", { "a", "b" }, { "bits_per_byte" })
   runs.put(folder, bench, { label = "a", seed = 1, bits_per_byte = 2 })
   runs.put(folder, bench, { label = "a", seed = 2, bits_per_byte = 4 })
+  runs.put(folder, bench, { label = "a", seed = 3, status = "failed" })
   for seed = 1, 3 do
     runs.put(folder, bench, { label = "a", seed = seed, run_id = "o" .. seed,
       configuration = "other", bits_per_byte = 9,
@@ -138,8 +142,8 @@ end)
 
 t.test("where no run is current the latest configuration stands alone, and the cell says why", function()
   local bench = bench_of("old", { "a", "b", "c" }, { "bits_per_byte" })
-  for i, values in ipairs { { 5, "first", "2026-01-01" }, { 7, "second", "2026-01-03" },
-    { 9, "second", "2026-01-02" } } do
+  for i, values in ipairs { { 7, "second", "2026-01-03" }, { 9, "second", "2026-01-02" },
+    { 5, "first", "2026-01-01" } } do
     runs.put(folder, bench, { label = "a", seed = i, run_id = "a" .. i, configuration = values[2],
       date = values[3],
       bits_per_byte = values[1] })
@@ -219,8 +223,10 @@ end)
 t.test("what went wrong with several seeds alike is said once", function()
   local bench = bench_of("alike", { "failed" }, { "bits_per_byte" })
   for seed, why in ipairs { "x.lua:3: no", "of late", "x.lua:3: no", "" } do
-    runs.put(folder, bench, { label = "failed", seed = seed, status = "failed", error = why })
+    runs.put(folder, bench, { label = "failed", seed = seed, status = seed == 2 and "diverged" or "failed",
+      error = why })
   end
+  t.equal(cells_of(bench)["failed bits_per_byte"].status, "failed")
   t.equal(cells_of(bench)["failed bits_per_byte"].note, "seeds 1, 3 x.lua:3: no; seed 2 of late; seed 4 failed")
 end)
 
@@ -353,6 +359,7 @@ end)
 
 t.test("a difference is of paired seeds, with its standard error", function()
   local bench = bench_of("paired", { "a", "b" }, { "bits_per_byte" })
+  runs.put(folder, bench, { label = "b", seed = 9 }) -- without a value
   for seed, values in ipairs { { 3, 1 }, { 6, 2 }, { 9, 3 } } do
     runs.put(folder, bench, { label = "a", seed = seed, bits_per_byte = values[1] })
     runs.put(folder, bench, { label = "b", seed = seed, bits_per_byte = values[2] })
@@ -397,6 +404,10 @@ t.test("numbers that the script knows are those that it says now, of all seeds",
   -- without the script's rows, what the latest run says
   t.equal(value(now, { recorded = true }), 2000)
   t.equal(value(bench_saying(nil)), nil)
+  local stale = lh.experiment "said-before":row { "a", model = slide, task = task, train = train, dataset = "books",
+    values = { kaplan_flops_per_token = 2000 } }
+  runs.put(folder, stale, { label = "a", configuration = "old", kaplan_flops_per_token = 1000 })
+  t.equal(value(stale), 1000)
 end)
 
 t.test("tokens to a loss are those to the loss that the row names now", function()

@@ -54,13 +54,14 @@ t.test("what all seeds share is of the two runs", function()
   t.check(not shared:find("seed", 1, true), shared)
 end)
 
--- With a third seed; and with values of the two rows' own, as those of other data.
+-- With a third seed, a fourth that diverged; and with values of the two rows' own, as those of other data.
 local function text_of(own)
   local place = os.tmpname()
   os.remove(place)
-  for seed = 1, 3 do
+  for seed = 1, 4 do
     for i, row in ipairs(bench.rows) do
       local values = { label = row.label, seed = seed, bits_per_token = seed + i * (1 + seed / 10),
+        status = seed == 4 and i == 1 and "diverged" or nil,
         training_tokens_per_second = 5000 }
       for name, value in pairs(own and own[i] or {}) do values[name] = value end
       local record = runs.put(place, bench, values)
@@ -110,6 +111,7 @@ t.test("without a digest data are what runs call them", function()
   local novels, generator = { data = "33 novels", data_digest = "" }, { data = "generator", data_digest = "" }
   t.check(text_of { novels, generator }:find "bits_per_token +3.200 +4.400 +other data\n", "two texts")
   t.check(text_of { novels, { data = "generator" } }:find "bits_per_token +3.200 +4.400 +other data\n", "one digest")
+  t.check(text_of { { data = "33 novels" }, novels }:find "bits_per_token +3.200 +4.400 +%+1.200", "the first one's")
   t.check(text_of { novels, novels }:find "bits_per_token +3.200 +4.400 +%+1.200", "one text")
 end)
 

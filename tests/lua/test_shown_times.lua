@@ -56,6 +56,15 @@ t.test("a relative time comes from one idle round that has both rows", function(
   t.near(cells["base relative_step_time"].measured, 1, 1e-12)
 end)
 
+t.test("a table's relative times are to its own baseline, whatever that of the first is", function()
+  local turned = timed.bench("rounds-turned", { "base", "fast" })
+  turned:table { columns = { "relative_step_time" }, baseline = "fast", name = "turned" }
+  for _, row in ipairs(turned.rows) do runs.put(folder, turned, { label = row.label, bits_per_byte = 1 }) end
+  runs.time(folder, turned, { round = "r1", times = { base = 10, fast = 8 } })
+  local made = tables.build(turned, turned.tables[2], results.of(turned, settings))
+  t.near(made.rows[1].cells[1].measured, 1.25, 1e-12)
+end)
+
 t.test("of chosen rows a relative time is still to the baseline", function()
   local chosen = results.of(bench, settings):selected { "fast" }
   t.equal(chosen:group("base", "books"), nil)

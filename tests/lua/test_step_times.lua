@@ -52,6 +52,17 @@ t.test("runs show the memory of the latest round, busy or not, and the times of 
   t.equal(rows[1].step_time_ms, "2")
 end)
 
+t.test("a ratio that no round has any more is none, and a mark of a busy machine is of times", function()
+  local rows = { { configuration = "a", relative_step_time = "0.5" } }
+  step_times.project({
+    timings = function(_, read) return read {} end, rows = function() return rows end,
+    update = function(_, change) change(rows) end,
+  }, { a = "b" })
+  t.equal(rows[1].relative_step_time, "")
+  t.equal(step_times.busy_mark({ busy = "yes" }, "step_time_ms"), "~")
+  t.equal(step_times.busy_mark({ busy = "yes" }, "bits_per_byte"), "")
+end)
+
 t.test("memory is that of as many ranks as the times", function()
   local rows = { { configuration = "a" } }
   step_times.project({

@@ -304,4 +304,55 @@ return {
     file = "harness/report/table.lua", tests = "tests/lua/test_shown_times.lua",
     { "if better and not column.apart then", "if better then", "the best of times of several rounds is marked" },
   },
+  {
+    file = "harness/report/chance.lua", tests = "tests/lua/test_chance.lua",
+    { "< place and -1 or 1", "< place and 1 or -1", "a rounded number is as far from its edge as the farther one" },
+    { "pair.otherwise * (1 - pair.otherwise)", "pair.otherwise", "the error of a count of wins without their chance" },
+  },
+  {
+    file = "harness/report/predicate.lua", tests = "tests/lua/test_claims.lua",
+    { "joint.has_chance or part.has_chance", "part.has_chance", "parts that end with a cost share no level" },
+  },
+  {
+    file = "harness/report/paired.lua", tests = "tests/lua/test_run_comparison.lua",
+    { 'if run.status == "done" then', 'if run.status ~= "failed" then', "diverged seeds are paired" },
+  },
+  {
+    file = "harness/report/evidence.lua", tests = "tests/lua/test_evidence.lua",
+    { "metrics.most(cell.metric) / self.printed:unit(cell)", "metrics.most(cell.metric)", "the end of a metric in another unit" },
+    { "if not step_times.is_time(cell.metric) then return nil end", "", "qualities are compared within a round" },
+    { 'cell.dataset and "" or dataset\n', "dataset\n", "times on two data sets are of one round" },
+    { "by_round and {} or datasets_of(self, cell)", "datasets_of(self, cell)", "rounds one by one have to be one round" },
+  },
+  {
+    file = "harness/report/results.lua", tests = "tests/lua/test_results.lua tests/lua/test_shown_times.lua",
+    { "if dates[i] >= dates[latest] then latest = i end", "latest = i", "the last of the file is the latest" },
+    { "if group.script and not group.other then return", "if group.script then return", "old runs have what the script says now" },
+    { "values[seed] = numbers[#seeds]", "values[seed] = numbers[i]", "values behind a seed without one move on" },
+    { 'found.failed == 0 and "diverged"', 'found.diverged > 0 and "diverged"', "a failed seed beside a diverged one is none" },
+    { "made.baseline = baseline\n", "made.baseline = made.baseline or baseline\n", "the first baseline stays" },
+  },
+  {
+    file = "harness/report/table.lua", tests = "tests/lua/test_results.lua tests/lua/test_shown_times.lua",
+    { "math.min(least or math.huge, group", "math.max(least or 0, group", "seeds over data sets are the most of one" },
+    { "results:relative_to(experiment:baseline(options))", "results:relative_to(experiment:baseline())", "every table has the first one's baseline" },
+  },
+  {
+    file = "harness/report/totals.lua", tests = "tests/lua/test_claims.lua",
+    { "total.scale == scale and total.device == device then", "total.scale == scale then", "a table of totals mixes devices" },
+  },
+  {
+    file = "harness/run/step_times.lua", tests = "tests/lua/test_step_times.lua",
+    { 'ratio and ("%.17g"):format(ratio) or ""', 'ratio and ("%.17g"):format(ratio)', "a ratio that is no more stays in runs.csv" },
+  },
+  {
+    file = "harness/report/comparison.lua", tests = "tests/lua/test_comparison.lua",
+    { "if count == #column.datasets then means", "if count >= 1 then means", "a seed's mean over some data sets stands for all" },
+    { "math.max(most, value)", "value", "memory is that of the last data set" },
+  },
+  {
+    file = "harness/report/query.lua", tests = "tests/lua/test_query.lua",
+    { 'run.status == "done" and csv.number(', "csv.number(", "groups average diverged runs" },
+    { "local known = seen[store_of[run]] or {}", "local known = seen", "what two stores measured counts once" },
+  },
 }
