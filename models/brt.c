@@ -53,13 +53,8 @@ static const lh_option_table options[] = {
 
 static lh_status mark_recurrent_layers(const lh_list *chosen, lh_block_config *config) {
     for (int i = 0; i < chosen->count; ++i) {
-        const int64_t given = chosen->value[i],
-                      layer = given < 0 ? config->layers + given : given - 1;
-        if (layer < 0 || layer >= config->layers) {
-            return lh_fail(LH_EOPTION,
-                           "option 'recurrent_layers' names layer %lld, but there are %lld",
-                           (long long)given, (long long)config->layers);
-        }
+        int64_t layer = 0;
+        LH_TRY(lh_settle_layer("recurrent_layers", chosen->value[i], config->layers, &layer));
         config->recurrent[layer] = true;
         config->any_recurrent = true;
     }

@@ -70,13 +70,12 @@ static const char *const later_options[] = {"cluster_divisor", "share_biases", N
 
 /* ---- options ---- */
 
-/* The option counts the layer from 1, or from the top. */
 static lh_status settle_recurrent(instance *model) {
-    const int64_t chosen = model->recurrent, layers = model->core.config.layers;
-    model->recurrent = chosen < 0 ? layers + chosen : chosen - 1;
-    if (model->recurrent >= -1 && model->recurrent < layers) return LH_OK;
-    return lh_fail(LH_EOPTION, "option 'recurrent_layer' is %lld, but there are %lld layers",
-                   (long long)chosen, (long long)layers);
+    const int64_t chosen = model->recurrent;
+    model->recurrent = -1;
+    return chosen == 0 ? LH_OK
+                       : lh_settle_layer("recurrent_layer", chosen, model->core.config.layers,
+                                         &model->recurrent);
 }
 
 static lh_status settle_options(instance *model, const lh_model_setup *setup) {

@@ -2,6 +2,7 @@
  * compares itself to it (Hutchins et al. 2022, section 4.6): the xl model with one layer that also
  * attends to the nearest of the last `memory` keys. */
 #include "models/brt/block_stack.h"
+#include "models/layers/common.h"
 
 typedef struct memorizing {
     lh_block_stack stack; /* first: the stack's functions take a memorizing */
@@ -26,13 +27,8 @@ static const lh_option_table options[] = {
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     memorizing *model = self;
     lh_block_config *config = &model->stack.config;
-    const int64_t layer = model->layer;
     LH_TRY(lh_block_config_settle(config, setup));
-    config->memory_layer = layer < 0 ? config->layers + layer : layer - 1;
-    if (config->memory_layer < 0 || config->memory_layer >= config->layers) {
-        return lh_fail(LH_EOPTION, "option 'memory_layer' is %lld, but there are %lld layers",
-                       (long long)layer, (long long)config->layers);
-    }
+    LH_TRY(lh_settle_layer("memory_layer", model->layer, config->layers, &config->memory_layer));
     if (config->top > config->memory) {
         return lh_fail(LH_EOPTION, "option 'top' (%lld) exceeds 'memory' (%lld)",
                        (long long)config->top, (long long)config->memory);

@@ -23,6 +23,13 @@ lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width
     return LH_OK;
 }
 
+lh_status lh_settle_layer(const char *option, int64_t given, int64_t layers, int64_t *layer) {
+    *layer = given < 0 ? layers + given : given - 1;
+    if (*layer >= 0 && *layer < layers) return LH_OK;
+    return lh_fail(LH_EOPTION, "option '%s' names layer %lld, but there are %lld", option,
+                   (long long)given, (long long)layers);
+}
+
 lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t length) {
     if (length % size == 0) return LH_OK;
     const int64_t below = length / size * size;

@@ -14,6 +14,10 @@ lh_status lh_require_tokens(const lh_model_setup *setup);
  * width. */
 lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width);
 
+/* The layer, from 0, that `option` counts from 1, or below 0 from the top. Fails: LH_EOPTION where
+ * there is none. */
+lh_status lh_settle_layer(const char *option, int64_t given, int64_t layers, int64_t *layer);
+
 /* Fails with LH_ESHAPE, naming the nearest length that fits, when chunks of `size` tokens do not
  * fill a segment. `option` is what the user calls the size. */
 lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t length);

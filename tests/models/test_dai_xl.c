@@ -134,7 +134,8 @@ TEST(first_values_are_the_released_ones) {
 TEST(options_that_do_not_fit_are_refused) {
     static const struct {
         const char *options, *message;
-    } wrong[] = {{"layers=3 recurrent_layer=4", "3 layers"},
+    } wrong[] = {{"layers=3 recurrent_layer=4", "names layer 4, but there are 3"},
+                 {"layers=3 recurrent_layer=-4", "names layer -4, but there are 3"},
                  {"cutoffs=5,5", "5 does not lie between 5"},
                  {"cutoffs=4,11", "11 does not lie between 4"},
                  {"cutoffs=1,2,3,4,5,6,7,8,9", "has 9 numbers, at most 8"},

@@ -139,6 +139,7 @@ return {
   },
   {
     file = "models/layers/common.c", tests = oracle,
+    { "given < 0 ? layers + given : given - 1", "given < 0 ? layers + given : given", "layers are counted from 0", tests = "tests/models/test_dai_xl.c" },
     { "cosine * turn_cosine - before * turn_sine", "cosine * turn_cosine + before * turn_sine", "cosines grow" },
   },
   {

@@ -102,10 +102,6 @@ return {
     { "b->gain), in, NULL, LH_UNARY_RELU", "b->gain), in, NULL, LH_UNARY_GELU", "GELU for ReLU" },
   },
   {
-    file = "models/dai_xl.c", tests = oracle .. " tests/models/test_dai_xl.c",
-    { "chosen < 0 ? layers + chosen : chosen - 1", "chosen < 0 ? layers + chosen : chosen", "recurrent_layer counts from 0" },
-  },
-  {
     file = "models/dai/dai_core.c", tests = oracle .. " tests/models/test_dai_xl.c",
     { "config->hidden = 4 * config->width;", "config->hidden = 2 * config->width;", "half the hidden units by default" },
     { "m.is_one[t] = is_one ? 1 : 0;", "m.is_one[t] = 1;", "tokens of other clusters are embedded as the first word",
