@@ -4,6 +4,8 @@
 export OMP_NUM_THREADS=1
 
 succeeds "help" "EXIT STATUS" "$longhaul" help
+succeeds "of help" "EXIT STATUS" "$longhaul" help help
+succeeds "of its option" "EXIT STATUS" "$longhaul" help --help
 fails 2 "no command" "SYNOPSIS" "$longhaul"
 fails 2 "a budget of something else" "--match is parameters=N or flops_per_token=N, N above 0, not 'parameter=1e6'" \
     "$longhaul" describe brt --match parameter=1e6

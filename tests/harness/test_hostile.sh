@@ -123,7 +123,7 @@ on() (
 
 script 'local bench = lh.experiment "one" bench:row(with "a") return bench'
 fails 2 "so many seeds are a slip" "--seeds takes an integer of at most 100000" on dry-run --seeds 1000000000
-fails 2 "so many threads, too" "--threads takes an integer of at most 1024" on run --threads 99999999999
+fails 2 "so many threads, too" "--threads takes an integer of at most 1024" on run --threads 99999999999999999999
 fails 2 "results lie in a folder" "--results takes a path" "$LONGHAUL_BIN" run "$scratch/script.lua" --results ''
 fails 2 "an unknown device fails at once" "no device 'gpu'" on run --device gpu
 quietly 1 "and leaves no rows" test -e "$scratch/results/one/runs.csv"

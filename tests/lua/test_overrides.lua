@@ -19,6 +19,7 @@ end)
 
 t.test("what is no option is said", function()
   t.contains(wrong "window=64", "'window=64' is no KIND.OPTION=VALUE, as in model.window=64")
+  t.contains(wrong " ", "' ' is no KIND.OPTION=VALUE")
   t.contains(wrong "model.window", "'model.window' is no KIND.OPTION=VALUE")
   t.contains(wrong "model.window=64 nonsense", "'nonsense' is no")
   t.contains(wrong "modle.window=64", "no 'modle.' (did you mean 'model'?); there are: model, task, train")

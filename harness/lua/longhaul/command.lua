@@ -83,8 +83,9 @@ end
 function command.integer(values, name, default, least, most)
   if not values[name] then return default end
   least, most = least or 1, most or 0x7fffffff
-  local number = math.tointeger(tonumber(values[name]))
-  if number and number >= least and number <= most then return number end
+  local number = tonumber(values[name])
+  local integer = math.tointeger(number)
+  if integer and integer >= least and integer <= most then return integer end
   local what = least == 1 and "a positive integer" or ("an integer of at least %d"):format(least)
   if number and number > most then what = ("an integer of at most %d"):format(most) end
   command.misuse(("--%s takes %s, not '%s'"):format(name, what, values[name]))

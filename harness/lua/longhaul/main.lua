@@ -110,12 +110,12 @@ local also = { ["--help"] = "help", ["-h"] = "help", ["--version"] = "version" }
 local function dispatch(words)
   local name = table.remove(words, 1)
   name = also[name] or name
-  if not name or (name == "help" and #words == 0) then
+  local of = also[words[1]] or words[1] -- `help X` is `X --help`
+  if not name or name == "help" and (not of or of == "help") then
     print(help.text((all())))
     return name and command.ok or command.usage
   end
-  -- `help X` is `X --help`
-  if name == "help" then name, words = words[1], { "--help", table.unpack(words, 2) } end
+  if name == "help" then name, words = of, { "--help", table.unpack(words, 2) } end
   -- before the library lists the models that there are
   for _, message in ipairs(core.load_plugins()) do
     io.stderr:write("longhaul: left out: ", message, "\n")

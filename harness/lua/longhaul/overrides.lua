@@ -12,12 +12,12 @@ local overrides = {}
 -- { { kind =, name =, text = "window=64", given = "model.window=64" } ... }, and the texts of --only.
 local current, only = {}, nil
 
+local no_option = "'%s' is no KIND.OPTION=VALUE, as in model.window=64"
+
 -- One option of `text` behind position `at`; nil and what is wrong with it.
 local function read(text, at)
   local from, kind, name, value = text:match("^()([%w_]+)%.([%w_]+)=()", at)
-  if not from then
-    return nil, ("'%s' is no KIND.OPTION=VALUE, as in model.window=64"):format(text:sub(at))
-  end
+  if not from then return nil, no_option:format(text:sub(at)) end
   local kinds = option_text.kinds
   if not lists.has(kinds, kind) then return nil, ("no '%s.'%s"):format(kind, core.did_you_mean(kind, kinds)) end
   local _, after = option_text.value(text, value)
@@ -26,7 +26,12 @@ local function read(text, at)
 end
 
 --- Reads texts such as "model.window=64 train.rate=0.3"; nil and what is wrong.
-function overrides.read(texts) return option_text.list(texts or {}, read) end
+function overrides.read(texts)
+  for _, text in ipairs(texts or {}) do
+    if not text:find "%S" then return nil, no_option:format(text) end
+  end
+  return option_text.list(texts or {}, read)
+end
 
 --- Sets what `read` gave, for the rows that `texts` (of --only, or nil) mean.
 function overrides.set(list, texts) current, only = list or {}, texts end
