@@ -45,8 +45,8 @@ local function records_of(experiment, settings, sample)
   for i, passage in ipairs(passages_of(run, options)) do
     records[i] = {
       row = run.row.label, dataset = run.row.dataset, seed = 1, scale = run.scale, device = run.device,
-      context = tokenizer:decode(passage),
-      continuation = continue(run, weights, tokenizer, passage, info.length, options),
+      context = quote.utf8(tokenizer:decode(passage)), -- cut by tokens, which may be bytes
+      continuation = quote.utf8(continue(run, weights, tokenizer, passage, info.length, options)),
     }
   end
   return records

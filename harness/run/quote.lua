@@ -7,8 +7,8 @@ local quote = {}
 
 local replacement = "\u{FFFD}"
 
--- U+FFFD for each byte that is no UTF-8.
-local function valid(text)
+--- Text with U+FFFD for each byte that is no UTF-8.
+function quote.utf8(text)
   local parts, at = {}, 1
   while at <= #text do
     local _, bad = utf8.len(text, at)
@@ -25,7 +25,7 @@ end
 function quote.visible(text)
   text = tostring(text)
   if not text:find "[^ -~]" then return text end
-  text = valid(text):gsub("\r\n?", "\n"):gsub("\t", " ")
+  text = quote.utf8(text):gsub("\r\n?", "\n"):gsub("\t", " ")
   return (text:gsub("[\0-\9\11-\31\127]", replacement):gsub("\xC2[\x80-\x9F]", replacement)
     :gsub("\xEF\xBF[\xBE\xBF]", replacement))
 end
@@ -97,7 +97,7 @@ local html_characters = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"']
 
 --- A text as JSON, which is UTF-8, in its quotes.
 function quote.json(text)
-  local escaped = valid(text):gsub('[%c"\\]', function(letter)
+  local escaped = quote.utf8(text):gsub('[%c"\\]', function(letter)
     return ("\\u%04x"):format(letter:byte())
   end)
   return '"' .. escaped .. '"'

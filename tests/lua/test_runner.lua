@@ -326,8 +326,12 @@ t.test("sample texts continue whole passages", function()
   t.equal(rows.base.status, "done")
   t.equal(records[1].changed, nil)
   local changed = setmetatable({ changed = "train.rate=0.3" }, { __index = bench })
+  local writes_bytes = { feed = function() end, next = function() return 0xff + 3 end }
+  core.generator = function() return setmetatable(writes_bytes, { __close = function() end }) end
   paths = require("longhaul.report.report").samples(changed, { results = folder, scale = "smoke", device = "cpu" })
+  core.generator = real
   t.equal(csv.read(paths[1])[1].changed, "train.rate=0.3")
+  t.equal(csv.read(paths[1])[1].continuation, ("\u{FFFD}"):rep(5))
   t.contains(core.read_file(paths[2]), "Options changed on the command line: train.rate=0.3.")
 end)
 
