@@ -254,6 +254,22 @@ static integer_rows rows_of(lua_State *lua, const char *name) {
     return made;
 }
 
+/* Tokens, and those of the source where there is one; the memory is left on the stack. */
+static void read_tokens(lua_State *lua, lh_forward_spec *spec) {
+    const integer_rows tokens = rows_of(lua, "tokens"), source = rows_of(lua, "source");
+    spec->rows = tokens.rows;
+    spec->length = tokens.length;
+    spec->tokens = tokens.values;
+    if (source.values == NULL) return;
+    if (source.rows != tokens.rows)
+        (void)luaL_error(lua, "%d rows of tokens, %d of the source", (int)tokens.rows,
+                         (int)source.rows);
+    spec->setup.source_vocabulary = spec->setup.vocabulary;
+    spec->setup.source_length = source.length;
+    spec->source = source.values;
+    spec->source_count = source.counts;
+}
+
 static int push_reals(lua_State *lua) {
     const int64_t *count = lua_touserdata(lua, 1);
     (void)lua_newuserdatauv(lua, (size_t)(*count + 1) * sizeof(real), 0);
@@ -308,24 +324,10 @@ static int forward(lua_State *lua) {
     spec.shows_heads = heads != NULL;
     lua_getfield(lua, 1, "seed");
     spec.seed = (uint64_t)luaL_optinteger(lua, -1, 1);
-    if (lua_getfield(lua, 1, "inputs") == LUA_TSTRING) {
+    if (lua_getfield(lua, 1, "inputs") == LUA_TSTRING)
         read_vectors(lua, lua_tostring(lua, -1), &spec);
-        lh_lua_check(lua, run_forward(&spec, out, heads));
-        return 0;
-    }
-    const integer_rows tokens = rows_of(lua, "tokens"), source = rows_of(lua, "source");
-    spec.rows = tokens.rows;
-    spec.length = tokens.length;
-    spec.tokens = tokens.values;
-    if (source.values != NULL) {
-        if (source.rows != tokens.rows)
-            return luaL_error(lua, "%d rows of tokens, %d of the source", (int)tokens.rows,
-                              (int)source.rows);
-        spec.setup.source_vocabulary = spec.setup.vocabulary;
-        spec.setup.source_length = source.length;
-        spec.source = source.values;
-        spec.source_count = source.counts;
-    }
+    else
+        read_tokens(lua, &spec);
     lh_lua_check(lua, run_forward(&spec, out, heads));
     return 0;
 }

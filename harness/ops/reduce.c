@@ -27,26 +27,6 @@ static lh_status reduction_backward(lh_tape *tape, lh_node *node) {
     return LH_RUN(lh_tape_pool(tape), copy, &args);
 }
 
-static lh_tensor *reduced(lh_tape *tape, lh_tensor *x, reduction r, int rank,
-                          const int64_t *shape) {
-    lh_tensor *y = lh_tape_new(tape, LH_REAL, rank, shape);
-    if (y == NULL) return NULL;
-    const lh_reduce_args args = {.op = LH_REDUCE_SUM,
-                                 .outer = r.outer,
-                                 .axis = r.axis,
-                                 .inner = r.inner,
-                                 .alpha = (real)r.alpha,
-                                 .x = lh_tensor_activation(x),
-                                 .y = lh_tensor_real(y)};
-    const lh_record record = {.op = "sum",
-                              .backward = reduction_backward,
-                              LH_INPUTS(x),
-                              LH_OUTPUTS(y),
-                              .args = &r,
-                              .args_bytes = sizeof r};
-    return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), reduce, &args), y, &record);
-}
-
 static lh_status maximum_backward(lh_tape *tape, lh_node *node) {
     const reduction *r = node->args;
     lh_maximum_backward_args args = {.outer = r->outer,
@@ -58,22 +38,24 @@ static lh_status maximum_backward(lh_tape *tape, lh_node *node) {
     return LH_RUN(lh_tape_pool(tape), maximum_backward, &args);
 }
 
-static lh_tensor *largest(lh_tape *tape, lh_tensor *x, reduction r, int rank,
+static lh_tensor *reduced(lh_tape *tape, lh_tensor *x, lh_reduce_op op, reduction r, int rank,
                           const int64_t *shape) {
     lh_tensor *y = lh_tape_new(tape, LH_REAL, rank, shape);
     if (y == NULL) return NULL;
-    const lh_reduce_args args = {.op = LH_REDUCE_MAX,
+    const bool is_sum = op == LH_REDUCE_SUM;
+    const lh_reduce_args args = {.op = op,
                                  .outer = r.outer,
                                  .axis = r.axis,
                                  .inner = r.inner,
-                                 .alpha = 1,
+                                 .alpha = (real)r.alpha,
                                  .x = lh_tensor_activation(x),
                                  .y = lh_tensor_real(y)};
-    const lh_record record = {.op = "maximum",
-                              .backward = maximum_backward,
+    const lh_record record = {.op = is_sum ? "sum" : "maximum",
+                              .backward = is_sum ? reduction_backward : maximum_backward,
                               LH_INPUTS(x),
                               LH_OUTPUTS(y),
-                              LH_SAVED(x),
+                              .saved = &x,
+                              .saved_count = is_sum ? 0 : 1,
                               .args = &r,
                               .args_bytes = sizeof r};
     return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), reduce, &args), y, &record);
@@ -95,9 +77,8 @@ static lh_tensor *over_axis(lh_tape *tape, lh_tensor *x, int axis, reduction_kin
         if (i > axis) r.inner *= x->shape[i];
         if (i != axis) shape[rank++] = x->shape[i];
     }
-    if (kind == MAXIMUM) return largest(tape, x, r, rank, shape);
     if (kind == MEAN) r.alpha = 1.0 / (double)r.axis;
-    return reduced(tape, x, r, rank, shape);
+    return reduced(tape, x, kind == MAXIMUM ? LH_REDUCE_MAX : LH_REDUCE_SUM, r, rank, shape);
 }
 
 lh_tensor *lh_sum(lh_tape *tape, lh_tensor *x, int axis) {
@@ -116,7 +97,7 @@ lh_tensor *lh_sum_all(lh_tape *tape, lh_tensor *x) {
     x = lh_convert(tape, x, LH_REAL);
     if (x == NULL) return NULL;
     const reduction r = {.outer = 1, .axis = lh_tensor_count(x), .inner = 1, .alpha = 1.0};
-    return reduced(tape, x, r, 0, NULL);
+    return reduced(tape, x, LH_REDUCE_SUM, r, 0, NULL);
 }
 
 /* ---- softmax ---- */
