@@ -5,9 +5,9 @@
 --   t.finish()
 --
 -- A failed check ends its test with one line, and a test that checks nothing fails; finish() prints
--- "N passed, N failed" and exits.
+-- "N skipped", where some were, then "N passed, N failed", and exits.
 local t = {}
-local passed, failed, checks = 0, 0, 0
+local passed, failed, skipped, checks = 0, 0, 0, 0
 
 local function show(value)
   return type(value) == "string" and ("%q"):format(value) or tostring(value)
@@ -27,6 +27,7 @@ function t.test(name, body)
   if ok then
     passed = passed + 1
   elseif getmetatable(message) == t.skips then
+    skipped = skipped + 1
     print(("%s: skipped: %s"):format(name, message.reason))
   else
     failed = failed + 1
@@ -70,14 +71,15 @@ end
 -- What t.skip raises.
 t.skips = {}
 
--- Ends a test that cannot be made here; it is printed and counts neither as passed nor as failed.
+-- Ends a test that cannot be made here; it is printed and counted as skipped.
 function t.skip(reason) error(setmetatable({ reason = reason }, t.skips), 0) end
 
 function t.finish()
-  if passed + failed == 0 then
+  if passed + failed + skipped == 0 then
     failed = 1
     print("no test ran")
   end
+  if skipped > 0 then print(("%d skipped"):format(skipped)) end
   print(("%d passed, %d failed"):format(passed, failed))
   os.exit(failed == 0, true)
 end

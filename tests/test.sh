@@ -12,8 +12,8 @@
 #   quietly 0 "the same numbers" cmp a b
 #
 # until_true SECONDS COMMAND... waits for a condition, so that no test has to guess how long something
-# takes. $scratch is a folder that goes away, $longhaul the program from any folder; finish prints
-# "N passed, N failed" and exits.
+# takes. skips REASON says what this machine cannot test. $scratch is a folder that goes away, $longhaul the
+# program from any folder; finish prints "N skipped", where some were, then "N passed, N failed", and exits.
 set -u
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -24,6 +24,7 @@ export XDG_CACHE_HOME=$scratch/cache
 longhaul=${LONGHAUL_BIN:+$(realpath "$LONGHAUL_BIN")}
 tests_passed=0
 tests_failed=0
+tests_skipped=0
 
 # verdict STATUS FORMAT WORDS...: counts a check; the message is printed where it failed.
 verdict() {
@@ -78,8 +79,14 @@ until_true() {
     done
 }
 
+skips() {
+    printf 'skipped: %s\n' "$1"
+    tests_skipped=$((tests_skipped + 1))
+}
+
 finish() {
+    if [ "$tests_skipped" -gt 0 ]; then printf '%d skipped\n' "$tests_skipped"; fi
     printf '%d passed, %d failed\n' "$tests_passed" "$tests_failed"
-    [ "$tests_failed" -eq 0 ] && [ "$tests_passed" -gt 0 ]
+    [ "$tests_failed" -eq 0 ] && [ $((tests_passed + tests_skipped)) -gt 0 ]
     exit
 }

@@ -50,6 +50,6 @@ if [ "$(id -u)" -eq 0 ] && bare true 2>/dev/null; then
     succeeds "and trains" "bits_per_token" bare "$scratch/third/longhaul" train --model lstm --options 'layers=1 width=8 hidden=8' \
         --task-options 'name=generate:books documents=4 segment=16 batch=2 evaluate_batches=1' --train steps=2
 else
-    echo "skipped: no view of the file system without the system's libraries (needs root, unshare and overlay)"
+    skips "no view of the file system without the system's libraries (needs root, unshare and overlay)"
 fi
 finish

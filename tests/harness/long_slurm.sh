@@ -5,8 +5,7 @@
 
 for program in munged slurmctld slurmd sbatch; do
     if ! command -v $program >/dev/null && [ ! -x /usr/sbin/$program ]; then
-        echo "skipped: no $program here (packages munge, slurm-wlm)"
-        succeeds "a job array without Slurm" "#SBATCH" "$longhaul" slurm experiments/examples/sweep.lua --scale smoke
+        skips "no $program here (packages munge, slurm-wlm)"
         finish
     fi
 done
@@ -56,9 +55,8 @@ for _ in $(seq 20); do
     sleep 1
 done
 if ! sinfo -h -o %t 2>/dev/null | grep -qx idle; then
-    echo "skipped: Slurm does not start here"
+    skips "Slurm does not start here"
     tail -n 3 "$scratch"/slurm*.log
-    succeeds "a job array without Slurm" "#SBATCH" "$longhaul" slurm experiments/examples/sweep.lua --scale smoke
     finish
 fi
 

@@ -15,7 +15,7 @@ blocks() {
 }
 
 command -v patch >/dev/null || {
-    echo "skipped: patch is missing, with which the tutorial changes a file"
+    skips "patch is missing, with which the tutorial changes a file"
     finish
 }
 succeeds "the tutorial ends with a page" "results/report.html" blocks tutorial
@@ -29,7 +29,7 @@ if python3 -c 'import pandas' 2>/dev/null; then
     awk '/^```python$/ { inside = 1; next } /^```$/ { inside = 0 } inside' docs/howto.md >"$here/read.py"
     succeeds "pandas reads the results" "model.recurrence" sh -c "cd '$here' && python3 read.py"
 else
-    echo "skipped: pandas is missing, which is to read the results"
+    skips "pandas is missing, which is to read the results"
 fi
 same() { longhaul query 'window=16 recurrence=none seed=1 train.rate=0.01' --columns bits_per_token --csv --results "$1"; }
 quietly 0 "the same bits again" test "$(same "$here/results")" = "$(same "$here/again")"

@@ -4,8 +4,8 @@
 export OMP_NUM_THREADS=1
 unset MAKEFLAGS MFLAGS MAKELEVEL
 if ! command -v dpkg-shlibdeps >/dev/null; then
-    echo "skipped: there is no dpkg-dev"
-    exit 0
+    skips "there is no dpkg-dev"
+    finish
 fi
 program=$(realpath "$LONGHAUL_BIN")
 make -s -o "$program" program="$program" DESTDIR="$scratch/root" PREFIX=/usr install

@@ -9,7 +9,7 @@ mkdir "$scratch/bin"
 for tool in sh mkdir rm; do ln -s "$(command -v $tool)" "$scratch/bin/$tool"; done
 fails 1 "without gnuplot" "apt-get install gnuplot-nox" env PATH="$scratch/bin" "$longhaul" figures --out "$scratch/none"
 if ! command -v gnuplot >/dev/null; then
-    echo "skipped: gnuplot is missing, nothing can be drawn"
+    skips "gnuplot is missing, nothing can be drawn"
     finish
 fi
 
@@ -97,7 +97,7 @@ if gnuplot -e 'set terminal pdfcairo' 2>/dev/null; then
     succeeds "plot draws one format" "results/own-bars/bars.pdf" "$longhaul" plot bars.lua --scale smoke --format pdf
     quietly 0 "which is PDF" grep -q '^%PDF' results/own-bars/bars.pdf
 else
-    echo "skipped: this gnuplot has no pdfcairo"
+    skips "this gnuplot has no pdfcairo"
 fi
 fails 2 "no such format" "no format 'pfd' (did you mean 'pdf'?)" "$longhaul" plot bars.lua --scale smoke --format pfd
 fails 1 "what fails is named" "own-boxes, scale smoke, chart 'boxes': boxes.lua:" \

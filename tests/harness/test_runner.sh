@@ -44,6 +44,13 @@ fails 1 "but each failure counts" "7 passed, 1 failed" tests/run.sh "$scratch/li
 list "echo 4 skipped; echo 2 passed, 0 failed" "echo 1 skipped; echo 2 passed, 0 failed"
 succeeds "skipped tests are named" "5 skipped" tests/run.sh "$scratch/list"
 
+printf '%s\n' '. tests/test.sh' 'skips "nothing to draw with"' 'finish' >"$scratch/test_bare.sh"
+printf '%s\n' '-- runner: lua5.4' 'local t = dofile "tests/test.lua"' 't.test("drawn", function() t.skip "no gnuplot" end)' \
+    't.finish()' >"$scratch/test_bare.lua"
+list "bash $scratch/test_bare.sh" "$scratch/test_bare.lua" "echo 1 passed, 0 failed"
+succeeds "those of shell and Lua tests, too" $'2 skipped, for data or libraries that are not here\n1 passed, 0 failed' \
+    tests/run.sh "$scratch/list"
+
 list "$scratch/missing"
 fails 1 "misses a program" "0 passed, 1 failed" tests/run.sh "$scratch/list"
 

@@ -2,7 +2,7 @@
 # The site: every document and every thing with a name has a page, and no link leads nowhere.
 . tests/test.sh
 command -v lowdown >/dev/null || {
-    echo "skipped: lowdown is missing, there is no site without it"
+    skips "lowdown is missing, there is no site without it"
     finish
 }
 # of the figures one: test_figures.sh draws all

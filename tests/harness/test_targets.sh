@@ -98,12 +98,12 @@ if command -v gnuplot >/dev/null; then
     runs figures "results/figures/index.html" FROM=own
     quietly 0 "the page is there" test -s results/figures/index.html
 else
-    echo "skipped: make figures: gnuplot is missing"
+    skips "make figures: gnuplot is missing"
 fi
 if command -v gnuplot >/dev/null && command -v lowdown >/dev/null; then
     runs site "build/site/index.html"
 else
-    echo "skipped: make site: gnuplot or lowdown is missing"
+    skips "make site: gnuplot or lowdown is missing"
 fi
 runs claims "claims.csv" SCALE=smoke
 list_line=$(make -n -o "$program" program="$program" long.list | grep '>build/long.list')

@@ -3,7 +3,7 @@
 . tests/test.sh
 conformance=$LH_TEST_PLUGINS/../kernels/conformance
 if [ ! -x "$conformance" ]; then
-    echo "skipped: no conformance program is built beside $LH_TEST_PLUGINS"
+    skips "no conformance program is built beside $LH_TEST_PLUGINS"
     finish
 fi
 
