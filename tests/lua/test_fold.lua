@@ -40,6 +40,7 @@ t.test("Chinese, Japanese, Korean and emoji take two columns, accents of their o
   t.equal(fold.columns "cafe\u{301}", 4)
   t.equal(fold.columns "\xff\xfe", 2)
   t.equal(fold.table { { "全注意", "1" }, { "window", "2" } }, "全注意  1\nwindow  2")
+  t.equal(fold.table { { "é", "1" }, { "window", "2" } }, "é       1\nwindow  2")
 end)
 
 t.test("columns of a table stand below each other, and those that do not fit below the others", function()

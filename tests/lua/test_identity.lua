@@ -89,6 +89,26 @@ t.test("whatever numbers depend on is part of the configuration", function()
   end
 end)
 
+t.test("a row that is asked again and again has another configuration where something else is another", function()
+  local row, seen = run_of({}).row, {}
+  local function configuration(changes, digest, start)
+    local run = lh.merged({ experiment = "e", scale = "smoke", device = "cpu" }, changes)
+    run.row = row
+    return identity.configuration(run, digest or "d", start or "")
+  end
+  for _, case in ipairs {
+    { {} }, { { experiment = "f" } }, { { scale = "small" } }, { { device = "cuda" } }, { {}, "other" },
+    { {}, "d", "start" }, { {}, train = lh.train { steps = 3, warmup = 1 } }, -- as its trials chose
+  } do
+    row.train = train
+    configuration {}
+    row.train = case.train or train
+    local made = configuration(table.unpack(case, 1, 3))
+    t.check(not seen[made], "one configuration of two")
+    seen[made] = true
+  end
+end)
+
 t.test("the seed is part of the run id alone", function()
   local one, two = identity.of(run_of {}), identity.of(run_of { seed = 2 })
   t.equal(one.configuration, two.configuration)
@@ -111,6 +131,11 @@ t.test("a source that has fewer seeds lends its last one", function()
     return identity.of(run_of({ seed = seed }, { from = source_of(1) }))
   end
   t.equal(identity.source_of(run_of({ seed = 5 }, { from = source_of(1) })).seed, 2)
+  -- seeds that a command gives are those of its own experiment
+  for experiment, seed in pairs { e = 2, source = 5 } do
+    local run = run_of({ experiment = experiment, seed = 5, given_seeds = 5 }, { from = source_of(1) })
+    t.equal(identity.source_of(run).seed, seed)
+  end
   t.equal(id_of(1).configuration, id_of(5).configuration)
   t.check(id_of(2).run_id ~= id_of(5).run_id, "run ids")
   t.check(#id_of(1).starts_from == 16, "the configuration of the source")

@@ -156,4 +156,10 @@ return {
     file = "harness/run/step_times.lua", tests = "tests/lua/test_timing.lua tests/lua/test_shown_times.lua tests/lua/test_step_times.lua",
     { "return a.place > b.place", "return a.place < b.place", "of one moment the earlier round counts" },
   },
+  {
+    file = "harness/run/identity.lua", tests = "tests/lua/test_identity.lua",
+    { "last.train == run.row.train and ", "", "a row keeps the configuration that it had before its trials" },
+    { "and last.starts_from == starts_from then", "then", "a row keeps that of other weights" },
+    { "from.experiment.runs == run.experiment and run.given_seeds or nil", "run.given_seeds", "seeds of a command are those of other experiments" },
+  },
 }

@@ -101,4 +101,13 @@ return {
     file = "harness/train/snapshot.c", tests = "tests/harness/train/test_snapshot.c",
     { 'if (header.body_bytes < expected) return corrupt(path, "bytes after its end");', "", "a checkpoint may be too long" },
   },
+  {
+    file = "harness/tasks/regular_language.c", tests = "tests/harness/tasks/test_regular_language.c",
+    { "draw_bin(task, 1, task->longest[0] + 1, evaluate)", "draw_bin(task, 1, task->longest[0], evaluate)", "bin 1 has lengths of bin 0" },
+    { "task->pass_bin = task->pass_next = 0;", "task->pass_bin = 0;", "a pass begins where one was left" },
+  },
+  {
+    file = "harness/tasks/documents.c", tests = "tests/harness/tasks/test_language_model.c",
+    { "documents->pass_batches = 0;", "", "the second evaluation has ended when it begins" },
+  },
 }
