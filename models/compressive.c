@@ -100,6 +100,9 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     LH_TRY(lh_dai_config_settle(&model->core.config, setup));
     LH_TRY(lh_recurrence_config_settle(&model->recurrence, model->core.config.heads));
     model->goes_on = setup->past_length > 0;
+    if (model->loss == AUTO_ENCODING && !is_learned(model))
+        return lh_fail(LH_EOPTION, "compression_loss=auto_encoding needs compression=convolution "
+                                   "or compression=dilated: the others learn nothing");
     if (model->block % model->rate != 0)
         return lh_fail(LH_EOPTION, "option 'compression_rate': %lld does not divide block, %lld",
                        (long long)model->rate, (long long)model->block);

@@ -9,6 +9,8 @@
 #include "models/layers/common.h"
 #include "models/layers/recurrence_encoding.h"
 
+enum { DEFAULT_STATES = 128 };
+
 /* What a layer has beside those of the core. */
 typedef struct layer {
     lh_recurrence_encoding recurrence;
@@ -43,7 +45,7 @@ static const lh_option instance_options[] = {
         "recurrent_layer", instance, recurrent, 0, -LH_DAI_LAYERS, LH_DAI_LAYERS,
         "the layer that is block-recurrent, from 1; negative counts from the top; 0: none. Its "
         "networks are 4 * width wide whatever 'hidden' is, and nothing in it is dropped"),
-    LH_INTEGER("states", instance, block.config.states, 128, 1, 1048576,
+    LH_INTEGER("states", instance, block.config.states, DEFAULT_STATES, 1, 1048576,
                "state vectors of that layer"),
     LH_INTEGER("state_head_width", instance, block.config.state_head_width, 0, 0, 4096,
                "size of that layer's heads whose queries are states; 0: head_width"),
@@ -71,11 +73,30 @@ static const char *const later_options[] = {"cluster_divisor", "share_biases", N
 /* ---- options ---- */
 
 static lh_status settle_recurrent(instance *model) {
+    const lh_recurrent_block_config *block = &model->block.config;
+    const lh_part_option idle[] = {{"states", block->states != DEFAULT_STATES},
+                                   {"state_head_width", block->state_head_width != 0},
+                                   {"block", block->block != 0},
+                                   {0}};
     const int64_t chosen = model->recurrent;
     model->recurrent = -1;
-    return chosen == 0 ? LH_OK
-                       : lh_settle_layer("recurrent_layer", chosen, model->core.config.layers,
-                                         &model->recurrent);
+    if (chosen == 0) return lh_refuse_idle(idle, "a recurrent_layer");
+    return lh_settle_layer("recurrent_layer", chosen, model->core.config.layers, &model->recurrent);
+}
+
+/* Of one lag at least: entries of a matrix stand before the diagonal. */
+static lh_status settle_matrix(const instance *model) {
+    const lh_part_option idle[] = {{"segment", model->segment != 0}, {0}};
+    const char *name = matrices[model->matrix];
+    if (model->matrix == LAGS)
+        return lh_refuse_idle(idle, "rsa_matrix=learned or rsa_matrix=toeplitz");
+    if (model->recurrence.heads == 0)
+        return lh_fail(LH_EOPTION, "rsa_matrix=%s needs rsa_kinds, the heads that have one", name);
+    if (model->segment == 0)
+        return lh_fail(LH_EOPTION, "rsa_matrix=%s needs option 'segment', the rows of a matrix",
+                       name);
+    if (model->segment + model->memory > 1) return LH_OK;
+    return lh_fail(LH_EOPTION, "rsa_matrix=%s needs a memory, or a segment of 2 or more", name);
 }
 
 static lh_status settle_options(instance *model, const lh_model_setup *setup) {
@@ -85,13 +106,7 @@ static lh_status settle_options(instance *model, const lh_model_setup *setup) {
     LH_TRY(lh_dai_config_settle(config, setup));
     LH_TRY(settle_recurrent(model));
     LH_TRY(lh_recurrence_config_settle(&model->recurrence, config->heads));
-    if (model->matrix != LAGS && model->recurrence.heads == 0)
-        return lh_fail(LH_EOPTION, "rsa_matrix=%s needs rsa_kinds, the heads that have one",
-                       matrices[model->matrix]);
-    if (model->matrix != LAGS && model->segment == 0)
-        return lh_fail(LH_EOPTION, "rsa_matrix=%s needs option 'segment', the rows of a matrix",
-                       matrices[model->matrix]);
-    return LH_OK;
+    return settle_matrix(model);
 }
 
 /* ---- parameters ---- */

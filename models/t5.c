@@ -143,6 +143,8 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     size->classes = setup->classes;
     LH_TRY(lh_settle_head_width(size->width, size->heads, &size->head_width));
     LH_TRY(lh_recurrence_config_settle(&size->recurrence, size->heads));
+    const lh_part_option idle[] = {{"rsa_padding", size->encodes_padding}, {0}};
+    if (size->recurrence.heads == 0) LH_TRY(lh_refuse_idle(idle, "rsa_kinds"));
     const int64_t table[] = {size->vocabulary, size->width};
     model->embedding =
         lh_declare_param(declaration, lh_init_normal(1.0), 2, table, "embedding.weight");

@@ -149,10 +149,11 @@ static void declare_head(instance *model, lh_declare *declaration) {
 }
 
 static lh_status check_positions(const instance *model) {
-    const bool distant = model->longest_distance != DEFAULT_DISTANCE;
-    if (is_relative(model) || (model->zero_memory == 0 && !distant)) return LH_OK;
-    return lh_fail(LH_EOPTION, "option '%s' needs positions=relative",
-                   distant ? "longest_distance" : "zero_memory");
+    const lh_part_option idle[] = {
+        {"longest_distance", model->longest_distance != DEFAULT_DISTANCE},
+        {"zero_memory", model->zero_memory != 0},
+        {0}};
+    return is_relative(model) ? LH_OK : lh_refuse_idle(idle, "positions=relative");
 }
 
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {

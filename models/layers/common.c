@@ -30,6 +30,12 @@ lh_status lh_settle_layer(const char *option, int64_t given, int64_t layers, int
                    (long long)given, (long long)layers);
 }
 
+lh_status lh_refuse_idle(const lh_part_option *options, const char *part) {
+    for (; options->name != NULL; ++options)
+        if (options->given) return lh_fail(LH_EOPTION, "option '%s' needs %s", options->name, part);
+    return LH_OK;
+}
+
 lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t length) {
     if (length % size == 0) return LH_OK;
     const int64_t below = length / size * size;

@@ -18,6 +18,16 @@ lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width
  * there is none. */
 lh_status lh_settle_layer(const char *option, int64_t given, int64_t layers, int64_t *layer);
 
+/* An option of a part that a model may lack. */
+typedef struct lh_part_option {
+    const char *name;
+    bool given; /* another value than its default */
+} lh_part_option;
+
+/* Fails with LH_EOPTION for the first of them that is given, the last of which is {0}. `part` is
+ * what it needs: "rsa_kinds". */
+lh_status lh_refuse_idle(const lh_part_option *options, const char *part);
+
 /* Fails with LH_ESHAPE, naming the nearest length that fits, when chunks of `size` tokens do not
  * fill a segment. `option` is what the user calls the size. */
 lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t length);

@@ -46,21 +46,14 @@ static lh_status settle_dilations(lh_recurrence_config *config) {
     return LH_OK;
 }
 
-/* Fails for an option that says how something is encoded, where nothing is. */
 static lh_status refuse_unused(const lh_recurrence_config *config) {
-    const struct {
-        const char *name;
-        bool given;
-    } options[] = {{"rsa_gate", config->gate < 0 || config->gate > 0},
-                   {"rsa_cutoff", config->cutoff != DEFAULT_CUTOFF},
-                   {"rsa_sharing", config->sharing != LH_RECURRENCE_PAIR},
-                   {"rsa_spread", config->spread != LH_RECURRENCE_EVEN}};
-    for (size_t i = 0; i < sizeof options / sizeof *options; ++i)
-        if (options[i].given)
-            return lh_fail(LH_EOPTION,
-                           "option '%s' needs rsa_kinds: no head is encoded without them",
-                           options[i].name);
-    return LH_OK;
+    const lh_part_option idle[] = {{"rsa_dilation", config->dilation_given.count > 0},
+                                   {"rsa_gate", config->gate < 0 || config->gate > 0},
+                                   {"rsa_cutoff", config->cutoff != DEFAULT_CUTOFF},
+                                   {"rsa_sharing", config->sharing != LH_RECURRENCE_PAIR},
+                                   {"rsa_spread", config->spread != LH_RECURRENCE_EVEN},
+                                   {0}};
+    return lh_refuse_idle(idle, "rsa_kinds: no head is encoded without them");
 }
 
 lh_status lh_recurrence_config_settle(lh_recurrence_config *config, int64_t heads) {

@@ -144,7 +144,9 @@ TEST(options_that_do_not_fit_are_refused) {
                  {"memory=0 same_length=true", "needs a memory"},
                  {"segment=8 rsa_matrix=learned", "rsa_matrix=learned needs rsa_kinds"},
                  {"segment=8 rsa_matrix=toeplitz", "rsa_matrix=toeplitz needs rsa_kinds"},
-                 {"rsa_kinds=1,0,0,0,0,0 rsa_matrix=learned", "needs option 'segment'"}};
+                 {"rsa_kinds=1,0,0,0,0,0 rsa_matrix=learned", "needs option 'segment'"},
+                 {"rsa_kinds=1,0,0,0,0,0 rsa_matrix=toeplitz segment=1 memory=0",
+                  "needs a memory, or a segment of 2"}};
     lh_model *model = NULL;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
         CHECK_FAILS(create_model("dai_xl", wrong[i].options, &model), LH_EOPTION, wrong[i].message);

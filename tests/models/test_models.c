@@ -320,6 +320,33 @@ TEST(unknown_options_are_refused_with_the_nearest_name) {
     CHECK_FAILS(create_model("slide", "width=10 heads=4", &model), LH_EOPTION, "heads");
 }
 
+TEST(options_of_a_part_that_is_not_there_are_refused) {
+    static const struct {
+        const char *name, *options, *message;
+    } wrong[] = {
+        {"brt", "recurrence=none states=4", "'states' needs a recurrent layer"},
+        {"brt", "recurrence=none recurrent_layers=2", "'recurrent_layers' needs a recurrent layer"},
+        {"brt", "recurrence=none feedback=true", "'feedback' needs a recurrent layer"},
+        {"brt", "recurrence=none gate_tanh=paper", "'gate_tanh' needs a recurrent layer"},
+        {"brt", "recurrence=none gate_bias=true", "'gate_bias' needs a recurrent layer"},
+        {"brt", "recurrent_layers=", "'recurrent_layers' names none: set recurrence=none"},
+        {"dai_xl", "states=4", "'states' needs a recurrent_layer"},
+        {"dai_xl", "state_head_width=4", "'state_head_width' needs a recurrent_layer"},
+        {"dai_xl", "block=4", "'block' needs a recurrent_layer"},
+        {"dai_xl", "segment=8", "'segment' needs rsa_matrix=learned"},
+        {"compressive", "compression=mean compression_loss=auto_encoding", "learn nothing"},
+        {"t5", "rsa_padding=true", "'rsa_padding' needs rsa_kinds"},
+        {"transformer", "longest_distance=9", "'longest_distance' needs positions=relative"},
+        {"transformer", "zero_memory=9", "'zero_memory' needs positions=relative"},
+        {"informer", "attention=full factor=3", "'factor' needs attention=prob"},
+        {"informer", "attention=full rsa_lazy=false", "'rsa_lazy' needs attention=prob"},
+        {"dlinear", "decompose=false kernel=3", "'kernel' needs decompose=true"}};
+    lh_model *model = NULL;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
+        CHECK_FAILS(create_model(wrong[i].name, wrong[i].options, &model), LH_EOPTION,
+                    wrong[i].message);
+}
+
 TEST(recurrence_encoding_options_that_do_not_fit_are_refused) {
     static const struct {
         const char *options, *message;
