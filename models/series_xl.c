@@ -118,7 +118,7 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     model->setup = *setup;
     if (model->hidden == 0) model->hidden = 4 * model->width;
     if (model->memory == 0) model->memory = setup->seq_len;
-    LH_TRY(lh_settle_head_width(model->width, model->heads, &model->head_width));
+    LH_TRY(lh_divide_heads(model->width, model->heads, &model->head_width));
     LH_TRY(lh_recurrence_config_settle(&model->recurrence, model->heads));
     model->embedding = (lh_series_embedding){
         .channels = setup->output_features, .width = model->width, .dropout = model->dropout};

@@ -26,7 +26,7 @@ lh_status lh_gpt2_config_settle(lh_gpt2_config *config, const lh_model_setup *se
     config->vocabulary = setup->vocabulary;
     LH_TRY(lh_require_tokens(setup));
     LH_TRY(lh_recurrence_config_settle(&config->recurrence_encoding, config->heads));
-    return lh_settle_head_width(config->width, config->heads, &config->head_width);
+    return lh_divide_heads(config->width, config->heads, &config->head_width);
 }
 
 /* A weight [in][out] named `name` and its bias. */

@@ -23,6 +23,14 @@ lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width
     return LH_OK;
 }
 
+lh_status lh_divide_heads(int64_t width, int64_t heads, int64_t *head_width) {
+    *head_width = width / heads;
+    if (width % heads == 0) return LH_OK;
+    return lh_fail(
+        LH_EOPTION, "option 'heads' (%lld) does not divide 'width' (%lld); set 'width' to %lld",
+        (long long)heads, (long long)width, (long long)(heads * lh_chunk_count(width, heads)));
+}
+
 lh_status lh_settle_layer(const char *option, int64_t given, int64_t layers, int64_t *layer) {
     *layer = given < 0 ? layers + given : given - 1;
     if (*layer >= 0 && *layer < layers) return LH_OK;

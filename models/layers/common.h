@@ -14,6 +14,9 @@ lh_status lh_require_tokens(const lh_model_setup *setup);
  * width. */
 lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width);
 
+/* The same for a model without an option 'head_width'. */
+lh_status lh_divide_heads(int64_t width, int64_t heads, int64_t *head_width);
+
 /* The layer, from 0, that `option` counts from 1, or below 0 from the top. Fails: LH_EOPTION where
  * there is none. */
 lh_status lh_settle_layer(const char *option, int64_t given, int64_t layers, int64_t *layer);

@@ -99,9 +99,8 @@ static lh_status settle_sizes(lh_forecaster *model, lh_series_attention *self) {
     self->width = model->width;
     self->heads = model->heads;
     self->dropout = model->dropout;
-    self->head_width = 0;
     self->recurrence_config = model->recurrence;
-    return lh_settle_head_width(self->width, self->heads, &self->head_width);
+    return lh_divide_heads(self->width, self->heads, &self->head_width);
 }
 
 lh_status lh_forecaster_declare(lh_forecaster *model, const lh_model_setup *setup,

@@ -320,6 +320,30 @@ TEST(unknown_options_are_refused_with_the_nearest_name) {
     CHECK_FAILS(create_model("slide", "width=10 heads=4", &model), LH_EOPTION, "heads");
 }
 
+static bool has_option(const lh_model_class *class, const char *name) {
+    for (const lh_option_table *table = class->options; table->rows != NULL; ++table)
+        for (const lh_option *row = table->rows; row->name != NULL; ++row)
+            if (strcmp(row->name, name) == 0) return true;
+    return false;
+}
+
+TEST(what_shall_be_set_where_heads_do_not_divide_the_width_is_an_option) {
+    lh_model *model = NULL;
+    for (int i = 0; lh_model_class_at(i) != NULL; ++i) {
+        const lh_model_class *class = lh_model_class_at(i);
+        if (!has_option(class, "heads") || !has_option(class, "width")) continue;
+        if (create_model(class->name, "width=10 heads=4", &model) == LH_OK) {
+            lh_model_destroy(model);
+            continue;
+        }
+        const char *fix = strstr(lh_error_get()->message, "; set 'head_width'");
+        test_check((fix != NULL) == has_option(class, "head_width"), __FILE__, __LINE__, "%s: %s",
+                   class->name, lh_error_get()->message);
+        lh_error_clear();
+    }
+    CHECK_FAILS(create_model("gpt2", "width=10 heads=4", &model), LH_EOPTION, "set 'width' to 12");
+}
+
 TEST(options_of_a_part_that_is_not_there_are_refused) {
     static const struct {
         const char *name, *options, *message;
