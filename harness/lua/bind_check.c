@@ -76,7 +76,7 @@ static int check_model(lua_State *lua) {
 }
 
 /* model_takes(options of a model, sizes as task_info gives them, length of a segment or nil) ->
- * whether there is such a model, and it takes such segments. */
+ * whether there is such a model, and it takes such segments; if not, why. */
 static int model_takes(lua_State *lua) {
     const lh_lua_options *o = lh_lua_options_at(lua, 1, "model");
     const lh_model_setup setup = lh_lua_setup(lua, 2);
@@ -86,9 +86,11 @@ static int model_takes(lua_State *lua) {
     bool taken = lh_model_create_for(o->model, o->values, &setup, &model) == LH_OK;
     if (taken && length > 0) taken = lh_model_check(model, length) == LH_OK;
     if (model != NULL) lh_model_destroy(model);
-    if (!taken) lh_error_survive(before);
     lua_pushboolean(lua, taken);
-    return 1;
+    if (taken) return 1;
+    lua_pushstring(lua, lh_error_get()->message);
+    lh_error_survive(before);
+    return 2;
 }
 
 const luaL_Reg lh_lua_check_model[] = {

@@ -66,6 +66,9 @@ succeeds "a model is described" "layers.1.state.ids" \
     "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=64' --vocabulary 260
 succeeds "and the size of its carried state" "3,072" \
     "$longhaul" describe lstm --options 'layers=3 hidden=128' --vocabulary 260
+succeeds "FLOPs are of segments that it takes" "FORWARD FLOP PER TOKEN, SEGMENTS OF 512" "$longhaul" describe xl
+succeeds "else it says why there are none" "none: block 512 does not divide segment 100 (try 512)" \
+    "$longhaul" describe compressive --segment 100
 succeeds "an option's range is exact" "integer, 1 to 1048576" "$longhaul" describe brt
 succeeds "so is that of a list's integers" "list, 1 to 1000000000" "$longhaul" describe brt
 succeeds "a step's cost is an estimate" "AN ESTIMATE, NOT A MEASUREMENT" \

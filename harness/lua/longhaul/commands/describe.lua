@@ -56,6 +56,19 @@ local function sizes_for(class, values)
     source_length = length }
 end
 
+-- Of segments that nobody said the length is halved until the model takes it. Gives why it takes none.
+local function settle_length(options, sizes, values)
+  local takes, refusal = core.model_takes(options, sizes, sizes.length)
+  local halves = not (values.segment or values.task)
+  local length = sizes.length
+  while not takes and halves and length > 1 do
+    length = length // 2
+    takes = core.model_takes(options, sizes, length)
+  end
+  if not takes then return refusal end
+  sizes.length, sizes.source_length = length, sizes.source_length and length
+end
+
 -- "parameters=1e6" -> the options at the size of that budget, and which of them changed to what.
 local function matched(class, options, sizes, budget)
   local name, amount = budget:match "^([%w_]+)=(.+)$"
@@ -155,6 +168,7 @@ local function show_model(class, values)
   if values["published-names"] then return print_published_names(class) end
   local options = command.options("model", class.name, values.options or "")
   local sizes = sizes_for(class, values)
+  local refusal = settle_length(options, sizes, values)
   local changes
   if values.match then options, changes = matched(class, options, sizes, values.match) end
   if values.cost then return print_cost(class, options, values) end
@@ -168,7 +182,8 @@ local function show_model(class, values)
   print_parameters(model, sizes)
   if class.layout then print("    " .. class.layout) end
   print_states(model)
-  print(("\nFORWARD FLOP PER TOKEN\n    %s"):format(quantity.amount(model.flops_per_token)))
+  print(("\nFORWARD FLOP PER TOKEN, SEGMENTS OF %d\n    %s"):format(sizes.length,
+    refusal and "none: " .. refusal or quantity.amount(model.flops_per_token)))
 end
 
 -- ---- everything else ----
@@ -438,7 +453,7 @@ return {
     options = {
       { "options=", "model options", "TEXT" },
       { "vocabulary=", "embedding rows (default 32128)", "N", without = "task" },
-      { "segment=", "segment length for FLOPs (default 4096)", "N", without = "task" },
+      { "segment=", "segment length for FLOPs (default 4096, halved until the model takes it)", "N", without = "task" },
       { "match=", "the width that meets a budget: parameters=N or flops_per_token=N", "BUDGET" },
       { "cost", "what a training step should take on a GPU, kernel by kernel: an estimate" },
       { "device=", "with --cost: h200 (default) or h100", "NAME", words = lists.names(cost.devices), with = "cost" },
