@@ -19,8 +19,6 @@ typedef enum recurrence {
 } recurrence;
 static const char *const recurrences[] = {"none",      "fixed:dual",  "fixed:single", "fixed:skip",
                                           "lstm:dual", "lstm:single", "lstm:skip",    NULL};
-enum { DEFAULT_LAYER = -3 };
-
 static const char *const tanh_rules[] = {"code", "paper", NULL};
 
 /* An lh_block_stack, and what the options say of its recurrence. */
@@ -33,7 +31,7 @@ typedef struct brt {
 static const lh_option brt_options[] = {
     LH_CHOICE("recurrence", brt, recurrence, FIXED_SKIP, recurrences,
               "gate and gate configuration, sections 3.4 and 3.6"),
-    LH_LIST("recurrent_layers", brt, recurrent_layers, LH_INTEGERS(DEFAULT_LAYER), -LH_BLOCK_LAYERS,
+    LH_LIST("recurrent_layers", brt, recurrent_layers, LH_INTEGERS(-3), -LH_BLOCK_LAYERS,
             LH_BLOCK_LAYERS,
             "recurrent layers, from 1; negative counts from the top (-3 of 12 is the paper's layer "
             "10)"),
@@ -63,23 +61,10 @@ static lh_status mark_recurrent_layers(const lh_list *chosen, lh_block_config *c
     return LH_OK;
 }
 
-static lh_status refuse_recurrence_options(const brt *model) {
-    const lh_block_config *config = &model->stack.config;
-    const lh_list *layers = &model->recurrent_layers;
-    const lh_part_option idle[] = {
-        {"recurrent_layers", layers->count != 1 || layers->value[0] != DEFAULT_LAYER},
-        {"states", config->states != 0},
-        {"feedback", config->feedback},
-        {"gate_tanh", config->tanh_rule != LH_TANH_CODE},
-        {"gate_bias", config->z_bias},
-        {0}};
-    return lh_refuse_idle(idle, "a recurrent layer, and recurrence is 'none'");
-}
-
 static lh_status settle_recurrence(brt *model) {
     static const lh_gate_layout layouts[] = {LH_LAYOUT_DUAL, LH_LAYOUT_SINGLE, LH_LAYOUT_SKIP};
     lh_block_config *config = &model->stack.config;
-    if (model->recurrence == NO_RECURRENCE) return refuse_recurrence_options(model);
+    if (model->recurrence == NO_RECURRENCE) return LH_OK;
     config->gate = model->recurrence <= FIXED_SKIP ? LH_GATE_FIXED : LH_GATE_LSTM;
     config->layout = layouts[(model->recurrence - FIXED_DUAL) % 3];
     if (config->states == 0) config->states = config->window;
@@ -90,8 +75,11 @@ static lh_status settle_recurrence(brt *model) {
 
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     brt *model = self;
+    const lh_block_config *config = &model->stack.config;
     LH_TRY(lh_block_config_settle(&model->stack.config, setup));
     LH_TRY(settle_recurrence(model));
+    if (config->feedback && !config->any_recurrent)
+        return lh_fail(LH_EOPTION, "option 'feedback' needs a recurrent layer");
     return lh_block_stack_declare(&model->stack, declaration);
 }
 

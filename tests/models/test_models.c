@@ -348,11 +348,7 @@ TEST(options_of_a_part_that_is_not_there_are_refused) {
     static const struct {
         const char *name, *options, *message;
     } wrong[] = {
-        {"brt", "recurrence=none states=4", "'states' needs a recurrent layer"},
-        {"brt", "recurrence=none recurrent_layers=2", "'recurrent_layers' needs a recurrent layer"},
         {"brt", "recurrence=none feedback=true", "'feedback' needs a recurrent layer"},
-        {"brt", "recurrence=none gate_tanh=paper", "'gate_tanh' needs a recurrent layer"},
-        {"brt", "recurrence=none gate_bias=true", "'gate_bias' needs a recurrent layer"},
         {"brt", "recurrent_layers=", "'recurrent_layers' names none: set recurrence=none"},
         {"dai_xl", "states=4", "'states' needs a recurrent_layer"},
         {"dai_xl", "state_head_width=4", "'state_head_width' needs a recurrent_layer"},
