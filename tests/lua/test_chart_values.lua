@@ -359,16 +359,16 @@ t.test("published values are hollow marks at the point of their row", function()
 end)
 
 t.test("a published value that would press the points flat is told, not drawn", function()
-  local points = {}
-  for i, value in ipairs { 2.30, 2.31 } do
-    points[i] = { i, value, row = { label = ({ "XL:512", "XL:2048" })[i], dataset = "arxiv" } }
+  local points, axis = {}, require "longhaul.report.axis"
+  for i, row in ipairs { "XL:512", "XL:2048" } do points[i] = { i, 1, row = { label = row, dataset = "arxiv" } } end
+  local function found(low, high)
+    local axes = { y = axis.over({ low, high }, {}) }
+    return parts.published({ published = "brt_table1" }, points, "window", "bits_per_token", axes)
   end
-  local axis = require "longhaul.report.axis"
-  local narrow = { y = axis.over({ 2.30, 2.31 }, {}) }
-  local marks, beyond = parts.published({ published = "brt_table1" }, points, "window",
-    "bits_per_token", narrow)
-  t.equal(#marks, 0)
-  t.equal(#beyond, 2)
+  local marks, beyond = found(2.30, 2.31)
+  t.equal(#marks .. " " .. #beyond, "0 2")
+  t.equal(#found(1.43, 1.44), 2) -- within a tenth of the axis' end
+  t.equal(#found(0.5, 0.8), 0) -- farther than the axis is long, and than that
   t.equal(parts.published_text(marks, beyond), " (2 published values of y, 1.31 to 1.45, lie beyond the axes)")
   t.equal(parts.published_text({ 1 }, { 1.45 }),
     " (hollow: published; 1 published value of y, 1.45, lies beyond the axes)")

@@ -66,13 +66,14 @@ t.test("a stale row that was timed in an older round takes neither front nor bes
   local before = lh.experiment "old-round"
   before:row { "old", task = task, train = train, dataset = "books",
     model = lh.models.slide { layers = 1, width = 8, heads = 2, window = 16 } }
-  runs.put(folder, before, { label = "old", bits_per_byte = 2 })
+  for seed = 1, 2 do runs.put(folder, before, { label = "old", seed = seed, bits_per_byte = 2 }) end
   runs.time(folder, before, { round = "older", times = { old = 5 } })
   bench:table { columns = { "step_time_ms", "bits_per_byte" } }
   bench:plot { "pareto", x = "step_time_ms", y = "bits_per_byte" }
   local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
   t.equal(made.rows[3].cells[1].status, "stale")
   t.check(made.rows[1].cells[1].best, "the least time of today's")
+  t.check(made.rows[1].cells[2].best, "a mean of as many seeds as another of today's")
   t.check(front_of(bench), "the front of today's")
 end)
 

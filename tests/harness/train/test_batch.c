@@ -47,20 +47,54 @@ TEST(a_past_is_what_lies_before) {
     CHECK(past[0] == 6 && past[1] == 7 && past[2] == 8);
 }
 
-/* Of a rank's rows, and in the copy of a batch. */
-TEST(rows_keep_their_past) {
-    static const int32_t tokens[] = {1, 2, 3, 4}, past[] = {5, 6, 7, 8, 9, 0}, counts[] = {3, 2};
-    const lh_model_setup setup = {.vocabulary = 10, .past_length = 3};
-    const lh_host_batch host = {
-        .rows = 2, .length = 2, .tokens = tokens, .past = past, .past_count = counts};
+static bool is_copy(const void *copy, const void *of, size_t bytes) {
+    return copy != NULL && copy != of && memcmp(copy, of, bytes) == 0;
+}
+
+/* Of a rank's rows, and in the copy of a batch, each array by its own size of a row. */
+TEST(rows_keep_what_is_theirs) {
+    int32_t x[64];
+    real y[64];
+    for (int i = 0; i < 64; ++i) {
+        x[i] = i;
+        y[i] = (real)i;
+    }
+    const lh_model_setup setup = {
+        .vocabulary = 10, .past_length = 4, .input_features = 5, .output_features = 2};
+    lh_host_batch host = {.rows = 2,
+                          .length = 2,
+                          .source_length = 3,
+                          .target_length = 3,
+                          .tokens = x,
+                          .target = x + 10,
+                          .source_tokens = x + 20,
+                          .source_count = x + 30,
+                          .past = x + 40,
+                          .past_count = x + 50,
+                          .starts = x + 60,
+                          .vectors = y,
+                          .target_vectors = y + 20,
+                          .weights = y + 40};
     const lh_host_batch second =
         lh_host_batch_rows(&setup, &host, (lh_share){.first = 1, .count = 1});
-    CHECK(second.past == past + 3 && second.past_count == counts + 1);
+    CHECK(second.tokens == x + 2 && second.target == x + 12 && second.source_tokens == x + 23);
+    CHECK(second.source_count == x + 31 && second.past == x + 44 && second.past_count == x + 51);
+    CHECK(second.starts == x + 61 && second.vectors == y + 10);
+    CHECK(second.target_vectors == y + 26 && second.weights == y + 46);
     lh_host_batch copy;
     void *memory = NULL;
     REQUIRE_OK(lh_host_batch_copy(&setup, &host, &copy, &memory));
-    CHECK(copy.past != past && memcmp(copy.past, past, sizeof past) == 0);
-    CHECK(copy.past_count != counts && memcmp(copy.past_count, counts, sizeof counts) == 0);
-    CHECK(memcmp(copy.tokens, tokens, sizeof tokens) == 0);
+    CHECK(is_copy(copy.tokens, x, 4 * sizeof *x) && is_copy(copy.target, x + 10, 4 * sizeof *x));
+    CHECK(is_copy(copy.source_tokens, x + 20, 6 * sizeof *x));
+    CHECK(is_copy(copy.source_count, x + 30, 2 * sizeof *x));
+    CHECK(is_copy(copy.past, x + 40, 8 * sizeof *x));
+    CHECK(is_copy(copy.past_count, x + 50, 2 * sizeof *x));
+    CHECK(is_copy(copy.starts, x + 60, 2 * sizeof *x));
+    CHECK(is_copy(copy.vectors, y, 20 * sizeof *y));
+    CHECK(is_copy(copy.target_vectors, y + 20, 12 * sizeof *y));
+    CHECK(is_copy(copy.weights, y + 40, 12 * sizeof *y));
     free(memory);
+    CHECK_NEAR(lh_host_batch_weight(&setup, &host), 546, 0); /* 40 to 51 */
+    host.weights = NULL;
+    CHECK_NEAR(lh_host_batch_weight(&setup, &host), 12, 0);
 }

@@ -355,4 +355,13 @@ return {
     { 'run.status == "done" and csv.number(', "csv.number(", "groups average diverged runs" },
     { "local known = seen[store_of[run]] or {}", "local known = seen", "what two stores measured counts once" },
   },
+  {
+    file = "harness/report/cell_status.lua", tests = "tests/lua/test_marks.lua",
+    { "if is_of_today(row) then most", "if true then most", "seeds of stale runs are lacking in today's" },
+  },
+  {
+    file = "harness/report/chart_parts.lua", tests = "tests/lua/test_chart_values.lua",
+    { "math.abs(value - nearest) <= 0.1 * math.abs(nearest)", "false", "a published value beside the axis is told, not drawn" },
+    { "part >= -1 and part <= 2", "part >= -9 and part <= 9", "a published value far away presses the points flat" },
+  },
 }

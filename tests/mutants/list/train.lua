@@ -8,6 +8,10 @@ return {
     file = "harness/train/batch.c", tests = "tests/harness/train/test_batch.c",
     { "tokens + at - count", "tokens", "the past is the document's beginning" },
     { "first * size.past)", "0)", "every rank encodes the first row's past" },
+    { "first * size.target_vectors)", "first * size.vectors)", "a rank's rows have other rows' targets" },
+    { "first * size.weights)", "first * size.position)", "a rank's rows have other rows' weights" },
+    { "part.source_count = lh_integers_from(host->source_count, first);", "", "every rank's sources are as long as the first" },
+    { "? host->rows * host->target_length * setup->output_features\n", "? host->rows * host->length * setup->output_features\n", "what is observed weighs" },
   },
   {
     file = "harness/train/context.c", tests = "tests/harness/train/test_context.c",
