@@ -77,6 +77,24 @@ t.test("a stale row that was timed in an older round takes neither front nor bes
   t.check(front_of(bench), "the front of today's")
 end)
 
+t.test("the value of a chosen seed has no ties, and is read back with its mean", function()
+  local bench = bench_of("chosen", { "a", "b" })
+  for seed, values in ipairs { { 2, 2.1 }, { 3, 3.1 }, { 4, 3.9 } } do
+    runs.put(folder, bench, { label = "a", seed = seed, bits_per_byte = values[1], valid_bits_per_byte = -seed,
+      accuracy = seed / 10 }) -- whose validation was not kept
+    runs.put(folder, bench, { label = "b", seed = seed, bits_per_byte = values[2], valid_bits_per_byte = seed })
+  end
+  bench:table { columns = { "bits_per_byte", "accuracy" }, select = "best_valid" }
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
+  local read = tables.read(table_files.write(made, folder .. "/chosen")[1])
+  for _, each in ipairs { made, read } do
+    local first, second = each.rows[1].cells, each.rows[2].cells
+    t.equal(select(2, tables.texts(each.columns[1], first[1])), "4.000 (3.000 ±1.000)")
+    t.equal(select(2, tables.texts(each.columns[2], first[2])), "0.200 ±0.100")
+    t.check(second[1].best and not first[1].best and first[1].tie == nil, "two seeds are compared by all")
+  end
+end)
+
 -- A row for each label, with so many seeds.
 local function seeded(name, seeds)
   local labels = {}

@@ -360,6 +360,21 @@ t.test("rows that differ in more than the axis are not fitted together, nor do c
     "a: less error than b from length 25 on (books, heads 1).")
 end)
 
+t.test("a crossing is of the rows that both groups have, though one has more of others", function()
+  local exponents = require "longhaul.report.exponents"
+  local shared = lh.experiment "shared-set"
+  for point in lh.grid { { "kind", "a", "b" }, { "heads", 1, 2 }, { "length", 16, 32, 64 } } do
+    if point.heads == 1 and point.length < 64 or point.kind == "a" and point.heads == 2 then
+      shared:row { point, model = slide:with { heads = point.heads }, task = task, train = train, dataset = "costs" }
+      runs.put(folder, shared, { label = shared.rows[#shared.rows].label,
+        perplexity = point.kind == "a" and 100 / point.length or 4.1 })
+    end
+  end
+  local options = { group = "kind", over = { "length" }, of = { error = "perplexity" }, crossing = "b" }
+  t.equal(exponents.crossings(shared, options, results.of(shared, settings))[1],
+    "a: less error than b from length 25 on.")
+end)
+
 t.test("groups that are numbers or flags cross each other, too", function()
   local exponents = require "longhaul.report.exponents"
   for i, kinds in ipairs { { 1, 2 }, { true, false } } do

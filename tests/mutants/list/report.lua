@@ -364,4 +364,14 @@ return {
     { "math.abs(value - nearest) <= 0.1 * math.abs(nearest)", "false", "a published value beside the axis is told, not drawn" },
     { "part >= -1 and part <= 2", "part >= -9 and part <= 9", "a published value far away presses the points flat" },
   },
+  {
+    file = "harness/report/table.lua", tests = "tests/lua/test_marks.lua",
+    { "cell.by_seed ~= nil and not cell.selected", "cell.by_seed ~= nil", "chosen seeds tie by all seeds" },
+    { "spread = spread, selected = chosen ~= nil", "spread = spread, selected = select ~= nil", "a mean passes for a chosen seed's" },
+    { 'selected = number "measured" ~= number "mean"', "selected = false", "a chosen seed's value is read back as a mean" },
+  },
+  {
+    file = "harness/report/exponents.lua", tests = "tests/lua/test_report.lua",
+    { "(not others or others[set.held])", "true", "a crossing is of rows that the other group lacks" },
+  },
 }
