@@ -11,11 +11,13 @@
 # Before it a command may print "N skipped", for tests that this machine cannot run, and
 # "same cases: NAME on PLACE": its cases are those of any other command that says NAME, and count once.
 #
-# LH_TEST_JOBS=2 at a time. A process may use LH_TEST_CPU=600 seconds of processor time, which a busy
-# machine does not shorten; LH_TEST_TIMEOUT=3600 seconds of the clock end what hangs without using any.
+# LH_TEST_JOBS at a time, else one for each core and two at least: some wait more than they compute.
+# A process may use LH_TEST_CPU=600 seconds of processor time, which a busy machine does not shorten;
+# LH_TEST_TIMEOUT=3600 seconds of the clock end what hangs without using any.
 set -u
 
-jobs=${LH_TEST_JOBS:-2}
+cores=$(nproc)
+jobs=${LH_TEST_JOBS:-$((cores > 2 ? cores : 2))}
 export limit=${LH_TEST_TIMEOUT:-3600} cpu_limit=${LH_TEST_CPU:-600}
 # Threads wait without burning the other programs' processor.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive

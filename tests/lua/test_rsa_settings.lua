@@ -133,14 +133,15 @@ t.test("the best reading is that of the least validation error", function()
   }, "b")
 end)
 
-t.test("where readings have been run, Table 2 has the best of them", function()
+t.test("where all readings have been run, Table 2 has the best of them", function()
+  local planned = 3 * #rows_of("readings", "study")
   local found = io.popen "ls results/reference/*/rsa-readings/runs.csv 2>/dev/null"
   for path in found:lines() do
     local runs = {}
     for _, record in ipairs((csv.read(path))) do
       if record.scale == "study" then runs[#runs + 1] = record end
     end
-    if #runs > 0 then
+    if #runs >= planned then
       t.equal((reading_of_table2 "study"), best_reading(runs),
         path .. ": set `chosen` in experiments/rsa/regular_languages.lua")
     end
