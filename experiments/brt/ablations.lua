@@ -43,5 +43,5 @@ end
 
 bench:table { columns = { "bits_per_token", "relative_step_time", "parameters" },
   baseline = "13th layer" }
-bench:plot { "bars", y = "bits_per_token" }
+bench:plot { "pareto", x = "flops_per_token", y = "bits_per_token" }
 return bench
