@@ -9,8 +9,6 @@
 #include "models/layers/common.h"
 #include "models/layers/recurrence_encoding.h"
 
-enum { DEFAULT_STATES = 128 };
-
 /* What a layer has beside those of the core. */
 typedef struct layer {
     lh_recurrence_encoding recurrence;
@@ -45,7 +43,7 @@ static const lh_option instance_options[] = {
         "recurrent_layer", instance, recurrent, 0, -LH_DAI_LAYERS, LH_DAI_LAYERS,
         "the layer that is block-recurrent, from 1; negative counts from the top; 0: none. Its "
         "networks are 4 * width wide whatever 'hidden' is, and nothing in it is dropped"),
-    LH_INTEGER("states", instance, block.config.states, DEFAULT_STATES, 1, 1048576,
+    LH_INTEGER("states", instance, block.config.states, 128, 1, 1048576,
                "state vectors of that layer"),
     LH_INTEGER("state_head_width", instance, block.config.state_head_width, 0, 0, 4096,
                "size of that layer's heads whose queries are states; 0: head_width"),
@@ -73,14 +71,9 @@ static const char *const later_options[] = {"cluster_divisor", "share_biases", N
 /* ---- options ---- */
 
 static lh_status settle_recurrent(instance *model) {
-    const lh_recurrent_block_config *block = &model->block.config;
-    const lh_part_option idle[] = {{"states", block->states != DEFAULT_STATES},
-                                   {"state_head_width", block->state_head_width != 0},
-                                   {"block", block->block != 0},
-                                   {0}};
     const int64_t chosen = model->recurrent;
     model->recurrent = -1;
-    if (chosen == 0) return lh_refuse_idle(idle, "a recurrent_layer");
+    if (chosen == 0) return LH_OK;
     return lh_settle_layer("recurrent_layer", chosen, model->core.config.layers, &model->recurrent);
 }
 

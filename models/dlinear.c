@@ -9,8 +9,6 @@
 #include "models/series/across_time.h"
 #include "models/series/series_embedding.h"
 
-enum { DEFAULT_KERNEL = 25 };
-
 typedef struct instance {
     lh_model_setup setup;
     int64_t kernel;
@@ -22,8 +20,7 @@ typedef struct instance {
 static const lh_option instance_options[] = {
     LH_FLAG("decompose", instance, decompose, true,
             "DLinear: maps of their own for the moving average and for what is left"),
-    LH_INTEGER("kernel", instance, kernel, DEFAULT_KERNEL, 1, 65535,
-               "steps of the moving average, odd"),
+    LH_INTEGER("kernel", instance, kernel, 25, 1, 65535, "steps of the moving average, odd"),
     LH_FLAG("subtract_last", instance, subtract_last, false,
             "NLinear (with decompose=false): predict differences from the last observed value"),
     {0}};
@@ -50,8 +47,6 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     instance *model = self;
     LH_TRY(lh_require_series(setup));
     model->setup = *setup;
-    const lh_part_option idle[] = {{"kernel", model->kernel != DEFAULT_KERNEL}, {0}};
-    if (!model->decompose) LH_TRY(lh_refuse_idle(idle, "decompose=true"));
     if (model->kernel % 2 == 0)
         return lh_fail(LH_EOPTION, "option 'kernel' (%lld) must be odd", (long long)model->kernel);
     model->seasonal = lh_dense_declare(declaration, setup->seq_len, setup->pred_len, "seasonal");

@@ -9,14 +9,12 @@ typedef struct instance {
     bool mixes;                    /* in the decoder */
 } instance;
 
-enum { DEFAULT_FACTOR = 5 };
-
 static const char *const attentions[] = {"full", "prob", NULL};
 
 static const lh_option informer_rows[] = {
     LH_CHOICE("attention", instance, attention.kind, LH_SERIES_PROB, attentions,
               "self-attention: ProbSparse or dense"),
-    LH_INTEGER("factor", instance, attention.factor, DEFAULT_FACTOR, 1, 1e6,
+    LH_INTEGER("factor", instance, attention.factor, 5, 1, 1e6,
                "ProbSparse: factor * ceil(ln length) queries attend, as many keys are sampled (c)"),
     LH_FLAG(
         "mix", instance, mixes, true,
@@ -50,10 +48,6 @@ static const lh_option_table logsparse_options[] = {
 
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
-    const lh_part_option idle[] = {{"factor", model->attention.factor != DEFAULT_FACTOR},
-                                   {"rsa_lazy", !model->attention.all_encoded},
-                                   {0}};
-    if (model->attention.kind != LH_SERIES_PROB) LH_TRY(lh_refuse_idle(idle, "attention=prob"));
     model->attention.taps = 1;
     return lh_forecaster_declare(&model->forecaster, setup, model->attention, model->mixes,
                                  declaration);
