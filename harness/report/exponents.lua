@@ -165,15 +165,13 @@ local function is_of_several(results, points, others)
   return results:apart(points.read, table.move(others, 1, #others, #points + 1, { table.unpack(points) }))
 end
 
--- What stands behind a crossing: what the points hold, where others hold something else, and what is
--- amiss with their times.
-local function behind(results, points, sets)
-  local other, words = sets[points.held], {}
-  if #sets > 1 then words[1] = points.held end
-  local doubtful = points.doubtful or other.doubtful
+-- What stands behind a crossing: what the points hold, where there are others, and what is amiss with their times.
+local function behind(results, fall)
+  local points, base, words = fall.points, fall.base, { fall.held }
+  local doubtful = points.doubtful or base.doubtful
   if doubtful then words[#words + 1] = ("with runs that are not today's: %s"):format(doubtful) end
-  if points.busy or other.busy then words[#words + 1] = "by times of a busy machine" end
-  if is_of_several(results, points, other) then words[#words + 1] = "of several rounds" end
+  if points.busy or base.busy then words[#words + 1] = "by times of a busy machine" end
+  if is_of_several(results, points, base) then words[#words + 1] = "of several rounds" end
   return #words > 0 and (" (%s)"):format(table.concat(words, "; ")) or ""
 end
 
@@ -188,12 +186,14 @@ local function place_text(x, ...)
 end
 
 -- How a group's points fall below those of another, of the sets of both: { points =, base = the points of the other,
--- bases = all its sets, x and first = as exponents.crossing }; nil where nothing was measured of both.
+-- held = what both hold, where either has more sets, x and first = as exponents.crossing }; nil where nothing was
+-- measured of both.
 local function fall_of(sets, bases)
   local points = largest(sets, bases)
   local x, first = exponents.crossing(points, bases[points.held] or {})
   if x == nil then return nil end
-  return { points = points, base = bases[points.held], bases = bases, x = x, first = first }
+  local held = (#sets > 1 or #bases > 1) and points.held or nil
+  return { points = points, base = bases[points.held], held = held, x = x, first = first }
 end
 
 -- "LSH attention: less time than full attention from length 1365 on (costs, batch 1).".
@@ -233,7 +233,7 @@ local function crossings_of(fits, options, results)
   for _, fit in ipairs(fits) do
     local fall = fit.fall
     list[#list + 1] = fall and sentence_of(fit.group, options.crossing, fit.measure, fit.axis, fall,
-      behind(results, fall.points, fall.bases)) or nil
+      behind(results, fall)) or nil
   end
   return list
 end

@@ -372,7 +372,7 @@ t.test("a crossing is of the rows that both groups have, though one has more of 
   end
   local options = { group = "kind", over = { "length" }, of = { error = "perplexity" }, crossing = "b" }
   t.equal(exponents.crossings(shared, options, results.of(shared, settings))[1],
-    "a: less error than b from length 25 on.")
+    "a: less error than b from length 25 on (costs, heads 1).")
 end)
 
 t.test("groups that are numbers or flags cross each other, too", function()

@@ -373,5 +373,6 @@ return {
   {
     file = "harness/report/exponents.lua", tests = "tests/lua/test_report.lua",
     { "(not others or others[set.held])", "true", "a crossing is of rows that the other group lacks" },
+    { "(#sets > 1 or #bases > 1)", "#bases > 1", "a crossing does not say which of a group's rows it is of" },
   },
 }
