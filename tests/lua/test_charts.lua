@@ -9,6 +9,7 @@ local gnuplot = require "longhaul.report.gnuplot"
 local label = require "longhaul.report.label"
 local lh = require "longhaul"
 local lists = require "longhaul.run.lists"
+local parts = require "longhaul.report.chart_parts"
 local report = require "longhaul.report.report"
 local results = require "longhaul.report.results"
 local runner = require "longhaul.run.runner"
@@ -32,6 +33,15 @@ t.test("quartiles lie between values, whiskers end at values", function()
   local one = boxes.summary(items(0.5))
   t.equal(one.low, 0.5)
   t.equal(one.median, 0.5)
+end)
+
+t.test("the bar of a point along x ends where its metric, and a logarithmic axis, do", function()
+  local row = { label = "a", dataset = "text", factors = {} }
+  local values = { accuracy = { 0.55, 0.6 }, bits_per_byte = { 1 } }
+  local found = { value = function(_, _, name) return table.unpack(values[name]) end }
+  local view = { results = found, experiment = { rows = { row } } }
+  local points = parts.points_of(view, { x = { "accuracy", log = true }, y = "bits_per_byte" }, "text")
+  t.equal(table.concat(points[1], " "), "0.55 1 0.55 1 1 1")
 end)
 
 t.test("a whisker never ends inside the box", function()
@@ -307,7 +317,7 @@ end)
 
 -- The SVG of a chart of curves of two points each.
 local function curves_svg(count)
-  local parts, curves, names = require "longhaul.report.chart_parts", {}, {}
+  local curves, names = {}, {}
   for i = 1, count do
     curves[i], names[i] = { { 1, i, n = 2 }, { 2, 2 * i, n = 2 } }, ("curve %d."):format(i)
   end
@@ -318,7 +328,7 @@ end
 
 t.test("texts are drawn letter by letter, whatever gnuplot could read in them", function()
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
-  local parts, text = require "longhaul.report.chart_parts", "a_b^2{c}~"
+  local text = "a_b^2{c}~"
   local point, none = { 1, 2, 1, 1, 2, 2, 1 }, { { { n = 4 } } }
   local made = parts.new("pareto", text, text, text)
   made.blocks = { { "points", { { point } } }, { "front", { { { 1, 2 }, { 3, 2 } } } },

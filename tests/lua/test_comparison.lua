@@ -200,6 +200,8 @@ t.test("times of several rounds are told, with their column", function()
   t.check(not note():find("several rounds", 1, true), "a round for each data set is none of several")
   runs.time(folder, language, { round = "later", dataset = "two", date = "2026-01-02T00:00:00Z",
     times = { C = 20 } })
+  runs.time(folder, language, { round = "crowded", dataset = "one", times = { C = 10 }, busy = "yes", load = 1 })
+  t.equal(cells_of(comparison.read(folder)[1], "bits_per_byte").C.busy, true) -- on one of its data sets
   t.contains(note(), "several rounds, between which the machine may have changed: language")
 end)
 
@@ -292,6 +294,7 @@ t.test("the heading tells data that the embedded generator made", function()
       runs.put(at, language, { label = "A", dataset = i == 1 and "one" or "two", seed = 1, bits_per_byte = 2,
         parameters = 1000, data = data })
     end
+    runs.put(at, language, { label = "B", dataset = "one", bits_per_byte = 2, data = "one (3 documents)" })
     for _, options in ipairs(language.tables) do
       local found = results.of(language, { results = at, scale = "small", device = "cpu" })
       table_files.write(tables.build(language, options, found), at .. "/compare-language")
@@ -396,6 +399,8 @@ t.test("data sets are those of a scale's own table, whichever was made last", fu
   local all = comparison.read(folder)
   t.equal(table.concat(all[1].columns[1].datasets, " "), "one two")
   t.equal(table.concat(all[2].columns[1].datasets, " "), "one")
+  runs.put(folder, copy, { label = "A", device = "cuda", parameters = 1000 }) -- no accuracy
+  t.equal(#comparison.read(folder), 2)
 end)
 
 os.execute("rm -r '" .. folder .. "'")

@@ -108,7 +108,9 @@ t.test("a run that learns slowly from bad first weights has not diverged", funct
   t.equal(falls(12, "30", "20", "12"), true)
   t.equal(falls(31, "30", "20", "12"), false)
   t.equal(falls(12, "12", "20", "13"), false)
-  t.equal(falls(20, "30", "8", "20"), false) -- it fell, and rose again
+  t.equal(falls(12, "30", "29.5", "30.1"), false)
+  t.equal(falls(20, "30", "8", "9"), true)
+  t.equal(falls(20, "30", "8", "9.1"), false) -- it fell, and rose again
   t.equal(falls(20, "30"), false)
   t.equal(falls(20, "inf", "20"), true)
   local mse = { { mse = "90" }, { mse = "", gradient_norm = "1" }, { mse = "50" } }

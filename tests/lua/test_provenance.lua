@@ -32,7 +32,7 @@ local function load(name, plot)
       bench:row { "w" .. width, model = lh.models.slide { layers = 1, width = width, heads = 2, window = 8 },
         task = task, train = train, dataset = "pg19" }
     end
-    bench:table { columns = { "bits_per_byte" }, title = "A title of one's own" }
+    bench:table { columns = { "bits_per_byte", "step_time_ms" }, title = "A title of one's own" }
     bench:plot { %s }
     return bench]]):format(name, plot or '"bars", y = "bits_per_byte", title = "My PG-19 chart"'))
   return script.load(path, { scale = "small" })
@@ -201,6 +201,16 @@ t.test("beside values of a corpus it is said of each value", function()
   t.check(not text:find("2.000 (generated)", 1, true), text)
 end)
 
+t.test("a row without a value does not say what its data are", function()
+  local lone = load "lone"
+  local function text() return markup.markdown(tables.build(lone, lone.tables[1], results.of(lone, settings))) end
+  put(lone, { label = "w8", bits_per_byte = 2 })
+  t.contains(text(), "pg19 (generated), bits/byte")
+  put(lone, { label = "w8", bits_per_byte = 2, data = "pg19 (33 documents in pg19/)" })
+  put(lone, { label = "w16", status = "failed" })
+  t.check(not text():find("(generated)", 1, true), text())
+end)
+
 t.test("a chart of one's own title keeps data and scale, and no data are another's", function()
   local made = chart.values(bench, settings, results.of(bench, settings), true)[1]
   t.equal(made.title, "My PG-19 chart (generated books, as pg19; scale small)")
@@ -215,6 +225,7 @@ end)
 t.test("a chart of times says where they were taken, and where not in one round", function()
   local timed = load("timed", '"pareto", x = "step_time_ms", y = "bits_per_byte" }\n'
     .. 'bench:plot { "bars", y = "bits_per_byte" }\n'
+    .. 'bench:plot { "bars", y = "relative_step_time", name = "relative" }\n'
     .. 'bench:plot { "pareto", x = "step_time_ms", y = "bits_per_byte", dataset = "pg19", name = "own"')
   for label, bits in pairs { w8 = 2, w16 = 1.9 } do put(timed, { label = label, bits_per_byte = bits }) end
   local function sources()
@@ -226,10 +237,10 @@ t.test("a chart of times says where they were taken, and where not in one round"
   end
   local here, there = "Test processor, 2 threads", "Test processor, 2 threads (step times: test, 2 threads)"
   runs.time(folder, timed, { round = "r1", times = { w8 = 1, w16 = 2 } })
-  t.equal(sources(), ("%s; %s; %s"):format(there, here, there))
+  t.equal(sources(), ("%s; %s; %s; %s"):format(there, here, there, there))
   runs.time(folder, timed, { round = "r2", times = { w8 = 1.1 }, date = "2026-01-02T00:00:00Z" })
-  there = there .. " · times of several rounds"
-  t.equal(sources(), ("%s; %s; %s"):format(there, here, there))
+  local apart = there .. " · times of several rounds"
+  t.equal(sources(), ("%s; %s; %s; %s"):format(apart, here, there, apart))
 end)
 
 t.test("a chart of some rows is of their runs alone", function()

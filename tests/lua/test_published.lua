@@ -7,6 +7,7 @@ local lh = require "longhaul"
 local parts = require "longhaul.report.chart_parts"
 local published = require "longhaul.report.published"
 local results = require "longhaul.report.results"
+local runs = dofile "tests/lua/runs.lua"
 local script = require "longhaul.script"
 local tables = require "longhaul.report.table"
 
@@ -86,14 +87,16 @@ t.test("a table shows what the paper prints of the data set that ours stands for
     task = lh.tasks.language_model { lh.data.text "generate:books", segment = 64, batch = 2 },
   }
   bench:table { columns = { "bits_per_token" }, published = "brt_table1",
-    datasets = { ours = "arxiv" } }
+    datasets = { ours = "github" } }
   local settings = { results = folder, scale = "small", device = "cpu" }
   local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
   t.equal(#made.columns, 1)
   t.equal(made.columns[1].dataset, "ours")
   t.equal(made.rows[1].cells[1].published,
-    published.table("brt_table1").value("Slide:13L", "bits_per_token", "arxiv"))
-  t.check(made.rows[1].cells[1].published, "the paper prints it")
+    published.table("brt_table1").value("Slide:13L", "bits_per_token", "github"))
+  for _, row in ipairs(made.rows) do t.check(row.cells[1].published, row.label .. " is not printed for it") end
+  made = tables.build(bench, bench.tables[1], results.of(bench, settings):selected { "Slide:13L" })
+  t.equal(#made.rows, 1)
 end)
 
 t.test("a label may stand for another published row on each data set", function()
@@ -103,12 +106,17 @@ t.test("a label may stand for another published row on each data set", function(
       model = lh.models.slide { layers = 1, width = 16, heads = 2 },
       task = lh.tasks.language_model { lh.data.text "generate:books", segment = 64, batch = 2 } }
   end
-  row("own", "not printed")
   row("pg19_bytes", "XL:512")
   row("arxiv", "XL:2048")
-  bench:table { columns = { "bits_per_byte", "bits_per_token", "relative_step_time" },
+  row("github", "not printed")
+  for i, dataset in ipairs { "pg19_bytes", "arxiv" } do
+    runs.put(folder, bench, { label = "XL", dataset = dataset, bits_per_byte = 1, parameters = 100 * i,
+      wall_time_s = 1 })
+  end
+  runs.put(folder, bench, { label = "XL", dataset = "arxiv", seed = 2, status = "diverged", error = "it did" })
+  bench:table { columns = { "relative_step_time", "bits_per_byte", "parameters", "wall_time_s", "bits_per_token" },
     published = "brt_table1" }
-  local settings = { results = folder, scale = "small", device = "cpu" }
+  local settings = { results = folder, scale = "small", device = "cpu", seeds = 1 }
   local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
   local printed = {}
   for _, record in ipairs(tables.records(made)) do
@@ -119,8 +127,12 @@ t.test("a label may stand for another published row on each data set", function(
   t.equal(byte.model, "xl:512")
   t.equal(token.published, 1.31) -- of XL:2048
   t.equal(token.model, "xl:2048")
+  t.equal(token.status .. (token.note or ""), "missing") -- a value, which the seed that diverged is not the reason for
+  t.equal(printed["XL bits_per_byte arxiv"], nil) -- the paper has the data set, without bytes
+  t.equal(printed["XL parameters arxiv"].measured, 200)
   -- one number for all is of no row where they differ, and rows that are there are not shown again
   t.equal(printed["XL relative_step_time "], nil)
+  t.equal(printed["XL wall_time_s "].model, "")
   t.equal(printed["XL:512 relative_step_time "], nil)
   t.equal(printed["XL:1024 relative_step_time "].published, 1.20)
 end)

@@ -189,6 +189,9 @@ t.test("a wide table over several data sets has a part for each", function()
   t.contains(text, "## one\n\n| row | MSE | MSE | MSE | MSE |\n")
   t.contains(text, "| a | 1.000 | 3.000 | 5.000 | 7.000 |\n\n## two")
   t.contains(text, "| b | 9.000 | 9.000 | 9.000 |\n\n## of the model")
+  for c = 1, 7 do made.columns[c].dataset = "one" end
+  t.equal(markup.markdown(made):find("## ", 1, true), nil) -- over one it has none
+  for c = 2, 6, 2 do made.columns[c].dataset = "two" end
   made.columns[8].dataset = ""
   t.contains(markup.markdown(made), "## without a name\n")
   t.contains(markup.html(made), "<caption><span>two: measured here</span></caption>")

@@ -163,7 +163,7 @@ t.test("where no run is current the latest configuration stands alone, and the c
 end)
 
 t.test("a stale cell names the options that changed, with both values", function()
-  local bench = bench_of("changed", { "a", "b", "c", "d", "e" }, { "bits_per_byte" })
+  local bench = bench_of("changed", { "a", "b", "c", "d", "e", "f" }, { "bits_per_byte" })
   local rows = {}
   for _, row in ipairs(bench.rows) do rows[row.label] = row end
   local function put(label, values)
@@ -178,6 +178,7 @@ t.test("a stale cell names the options that changed, with both values", function
   put("d", { class = "lstm", model_options = "width=3" })
   -- of a build that had fewer options, one of which this one lacks
   put("e", { train_options = "steps=9 forgotten=1" })
+  put("f", { train_options = train { rate = rows.a.train:option "rate" + 1e-13 } })
   local cells, notes = cells_of(bench)
   local function said(label) return cells[label .. " bits_per_byte"].note end
   local stale = "run with other options than the script now has: "
@@ -188,6 +189,8 @@ t.test("a stale cell names the options that changed, with both values", function
   t.contains(said "c", rate)
   t.contains(said "c", ", 1 more")
   t.equal(said "d", stale .. "model was lstm and is " .. rows.d.model.name)
+  local old, now = said("f"):match "train.rate was (%S+) and is (%S+)$"
+  t.check(old ~= now, "the values look alike")
   t.equal(said "e", stale .. "train.steps was 9 and is 5, train.forgotten was 1 and is ''")
 end)
 
@@ -311,6 +314,19 @@ t.test("a cost over fewer data sets than others have is never the best, and says
   -- what the model is made of does not depend on it
   t.equal(cells["part flops_per_token"].status, "done")
   t.check(made.rows[1].cells[2].best, "fewer FLOPs are the best")
+end)
+
+t.test("a cost has the status of the data set where something is amiss", function()
+  local bench = bench_over("amiss", { "a" }, { a = { "books", "code", "latex" } }, { "flops_per_token" })
+  runs.put(folder, bench, { label = "a", dataset = "code", status = "failed", error = "no" })
+  t.equal(cells_of(bench)["a flops_per_token"].status, "failed")
+end)
+
+t.test("seeds that the command asks for are those that a row is to have", function()
+  local bench = bench_of("asked", { "a" }, { "bits_per_byte" })
+  for seed = 1, 2 do runs.put(folder, bench, { label = "a", seed = seed, bits_per_byte = 2 }) end
+  t.equal(cells_of(bench)["a bits_per_byte"].status, "partial")
+  t.equal(cells_of(bench, lh.merged(settings(), { seeds = 2 }))["a bits_per_byte"].status, "done")
 end)
 
 t.test("a mark of a busy machine is of all data sets, not of the first that says why", function()

@@ -253,10 +253,11 @@ t.test("a time of a busy machine is never the best", function()
 end)
 
 t.test("a time of a busy machine is marked where seeds are missing, too", function()
-  local partial = timed.bench("partial", { "base", "x" })
+  local partial = timed.bench("partial", { "base", "x", "untimed" })
   for _, row in ipairs(partial.rows) do
     row.seeds = 2
     runs.put(folder, partial, { label = row.label, seed = 1 })
+    runs.put(folder, partial, { label = row.label, seed = 2, status = "failed", error = "no" })
   end
   runs.time(folder, partial, { round = "a", date = "2026-01-02", times = { base = 10, x = 5 },
     busy = "yes", load = 1 })
@@ -269,6 +270,9 @@ t.test("a time of a busy machine is marked where seeds are missing, too", functi
     end
   end
   t.contains(table.concat(tables.notes(made), " "), '"step time, ms" is marked ~')
+  local cells = cells_of(partial)
+  t.contains(cells["x step_time_ms"].note, "was timed on a busy machine only")
+  t.equal(cells["untimed step_time_ms"].note, "was not timed")
 end)
 
 t.test("times of several rounds stand in no contest, and the table says so", function()

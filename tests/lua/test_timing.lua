@@ -218,6 +218,7 @@ end))
 
 t.test("what failed is not timed, a baseline that another run is to train is", playing(function()
   local made = timed.bench("able", { "a 1", "b 2", "c 3" })
+  t.equal(table.concat(measure(made), "; "), "a 1") -- alone
   runs.put(folder, made, { label = "b 2" })
   runs.put(folder, made, { label = "c 3", status = "failed" })
   t.equal(table.concat(measure(made), "; "), "a 1, b 2")

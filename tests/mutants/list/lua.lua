@@ -162,4 +162,14 @@ return {
     { "and last.starts_from == starts_from then", "then", "a row keeps that of other weights" },
     { "from.experiment.runs == run.experiment and run.given_seeds or nil", "run.given_seeds", "seeds of a command are those of other experiments" },
   },
+  {
+    file = "harness/run/divergence.lua", tests = "tests/lua/test_divergence.lua",
+    { "math.max(last, valid.bits_per_token or valid.mse)", "(valid.bits_per_token or valid.mse)",
+      "a training loss above its first still falls" },
+    { "bits_above_least, times_least = 1, 2", "bits_above_least, times_least = 10, 2", "a loss that rose by bits still falls" },
+  },
+  {
+    file = "harness/run/timing.lua", tests = "tests/lua/test_timing.lua",
+    { "if #parts == 0 and #bases > 0 then parts[1] = bases end", "", "a baseline alone is not timed" },
+  },
 }

@@ -375,4 +375,43 @@ return {
     { "(not others or others[set.held])", "true", "a crossing is of rows that the other group lacks" },
     { "(#sets > 1 or #bases > 1)", "#bases > 1", "a crossing does not say which of a group's rows it is of" },
   },
+  {
+    file = "harness/report/chart.lua", tests = "tests/lua/test_provenance.lua",
+    { 'or name == "relative_step_time"', "", "a chart of relative times does not say where they were taken" },
+  },
+  {
+    file = "harness/report/chart_parts.lua", tests = "tests/lua/test_charts.lua",
+    { "parts.below(at, x_spread or 0, x_log), parts.above(at, x_spread or 0, x)", "at, at", "points have no bar along x" },
+    { "parts.above(at, x_spread or 0, x)", "parts.above(at, x_spread or 0, y)", "a bar along x ends beyond its metric" },
+  },
+  {
+    file = "harness/report/results.lua", tests = "tests/lua/test_results.lua",
+    { "settings.seeds or row.seeds or", "row.seeds or settings.seeds or", "a row lacks seeds that nobody asked for" },
+    { "if short(old) == short(now) then", "if false then", "an option was 0.1 and is 0.1" },
+  },
+  {
+    file = "harness/report/table.lua",
+    tests = "tests/lua/test_published.lua tests/lua/test_results.lua tests/lua/test_shown_times.lua",
+    { "results.only and {} or paper.rows", "paper.rows", "a table of chosen rows has all of the paper" },
+    { "if prints and not covered", "if not covered", "the paper's rows without a number stand in the table" },
+    { "prints = prints or paper.value(", "prints = paper.value(", "rows of the paper lack where the last column is not theirs" },
+    { 'a.paper == b.paper and a.paper or ""', "a.paper", "one data set's published row stands for all" },
+    { "left_out or not is_measured", "not is_measured", "a metric that the paper has of other data alone has a column" },
+    { 'if own ~= "missing" and own ~= "done" then break end', "", "the last data set's status is that of a cost" },
+    { 'if cell.status == "missing" then return reasons end', "", "a seed that diverged is why there is no value" },
+    { 'cell.status == "busy" or cell.measured == nil', "cell.measured == nil", "a busy time's note is of its row's seeds" },
+  },
+  {
+    file = "harness/report/table.lua", tests = "tests/lua/test_provenance.lua tests/lua/test_report.lua",
+    { "any = any or cell.generated", "any = cell.generated", "the last row says whether data were generated" },
+    { "column.generated = any and all", "column.generated = all", "a column without a value is of generated data" },
+    { "generated = value ~= nil and is_gen", "generated = is_gen", "a run that failed makes its column generated" },
+    { "or datasets < 2 then", "then", "a wide table of one data set is cut" },
+  },
+  {
+    file = "harness/report/comparison.lua", tests = "tests/lua/test_comparison.lua",
+    { "busy = busy or select(2,", "busy = select(2,", "the last data set says whether a cost is busy" },
+    { "made[group.dataset] or provenance", "provenance", "the last row says whether data were generated" },
+    { "if measured and metrics.kind", "if metrics.kind", "a quality that nobody measured has a column" },
+  },
 }
