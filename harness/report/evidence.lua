@@ -137,7 +137,7 @@ function Measured:quartiles(cell)
     or {}
   for i, factor in ipairs(found) do
     list[i] = {
-      key = table.concat({ cell.experiment.name, factor.label, cell.dataset or "", factor.round }, "\n"),
+      key = table.concat({ cell.experiment.name, factor.label, factor.round }, "\n"),
       q1 = factor.q1, q3 = factor.q3,
     }
   end
