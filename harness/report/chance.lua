@@ -64,9 +64,7 @@ end
 -- (|a - b|, the least of several) what single seeds give scatters about another number.
 local function error_of(compute, over)
   local left_out = {}
-  for i, seed in ipairs(#over.seeds > 1 and over.seeds or {}) do
-    left_out[i] = compute(over.without(seed))
-  end
+  for i, seed in ipairs(over.seeds) do left_out[i] = compute(over.without(seed)) end
   return statistics.jackknife(left_out) or 0
 end
 
