@@ -80,6 +80,24 @@ t.test("by FLOPs alone: time grows with steps, memory is unknown", function()
   t.check(short.step_s > 0 and short.parameters > 0, "sizes")
 end)
 
+t.test("opening, passes and what is written take their seconds, too", function()
+  local kept, later = { folder = core.cache_folder, write = core.write_file, clock = core.clock }, 0
+  local function rest(of)
+    local passes = (of.passes.valid + of.passes.test) / 128 + 2
+    return of.seconds - of.open_s - 10 * of.step_s - passes * of.pass_s
+  end
+  function core.cache_folder() return "" end
+  local opens = expected_of({ row_of "a" }, { open = open })[1].expected
+  core.cache_folder = kept.folder
+  function core.clock() return later end
+  function core.write_file() later = later + 1 end
+  local writes = expected_of({ row_of "a" })[1].expected
+  core.write_file, core.clock = kept.write, kept.clock
+  t.check(opens.open_s > 0)
+  t.near(rest(opens), 0, 1e-9)
+  t.near(rest(writes), 6, 1e-9)
+end)
+
 t.test("a pass goes over one batch, however many segments a step goes through", function()
   local runs = expected_of { row_of "one", row_of("four", { train = lh.train { steps = 10, segments_per_step = 4 } }) }
   local one, four = runs[1].expected, runs[2].expected
@@ -127,11 +145,15 @@ t.test("rows that differ in what training takes of memory are tried apart", func
 end)
 
 -- Lets all probes that are known have gone at this rate, until what it gives is called: a busy machine shortens
--- some and not others.
+-- some and not others. Beside them one of a far larger step and one of more threads have gone at other rates.
 local function with_probes_at(flops_per_second)
   local path = folder .. "/cache/rates.csv"
   local kept, records = core.read_file(path), csv.read(path)
   for _, record in ipairs(records) do record.step_s = tonumber(record.flops) / flops_per_second end
+  local large, more = { signature = "large", flops = 1e15 }, { signature = "more", threads = machine.threads + 1 }
+  for _, own in ipairs { large, more } do
+    records[#records + 1] = lh.merged(records[1], lh.merged(own, { step_s = 1e-6 }))
+  end
   csv.write(path, lists.keys(records[1]), records)
   return function() core.write_file(path, kept) end
 end
@@ -285,7 +307,9 @@ t.test("a larger vocabulary costs what its FLOPs and parameters say", function()
   local runs = expected_of({ row_of "v", row_of("v", { dataset = "words",
     task = lh.tasks.language_model { words, segment = 64, batch = 2 } }) }, { open = open })
   local bytes, sub_words = runs[1].expected, runs[2].expected
-  t.near(sub_words.step_s / bytes.step_s, sub_words.flops_per_token / bytes.flops_per_token, 1e-9)
+  for _, part in ipairs { "step_s", "pass_s" } do
+    t.near(sub_words[part] / bytes[part], sub_words.flops_per_token / bytes.flops_per_token, 1e-9)
+  end
   t.equal(sub_words.bytes - bytes.bytes, 16 * (sub_words.parameters - bytes.parameters))
 end)
 
@@ -323,7 +347,13 @@ t.test("what was trained here wins, what was trained elsewhere says nothing", fu
   t.equal(own.bytes, 12345)
   local two = row_of("a", { train = lh.train { steps = 10, segments_per_step = 2 } })
   t.near(expected_of({ two }, { stores = { results } })[1].expected.step_s, 4, 1e-12)
-  record.device = "cuda"
+  record.training_tokens_per_second = 128 -- the other one is a round's
+  results:put(record)
+  t.near(expected_of({ row }, { stores = { results } })[1].expected.step_s, 1, 1e-12)
+  record.status = "failed"
+  results:put(record)
+  t.equal(expected_of({ row }, { stores = { results } })[1].expected.by, "probe")
+  record.device, record.status = "cuda", "done"
   results:put(record)
   t.equal(expected_of({ row }, { stores = { results } })[1].expected.by, "probe")
   record.device = "cpu"
@@ -342,8 +372,8 @@ end)
 
 t.test("evaluations count, those during training too", function()
   local rows = { row_of("e", { train = lh.train { steps = 10 } }),
-    row_of("e", { train = lh.train { steps = 10, evaluate_every = 5 } }),
-    row_of("e", { train = lh.train { steps = 10, evaluate_every = 5, evaluate_test = true } }) }
+    row_of("e", { train = lh.train { steps = 10, evaluate_every = 4 } }),
+    row_of("e", { train = lh.train { steps = 10, evaluate_every = 4, evaluate_test = true } }) }
   local runs = expected_of(rows, { open = open })
   local plain, evaluated, watched = runs[1].expected, runs[2].expected, runs[3].expected
   local pass, tokens = plain.pass_s, 128

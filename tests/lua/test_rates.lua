@@ -26,17 +26,20 @@ t.test("a warm-up that outlasts the training is told, once for all rows of a lin
 end)
 
 t.test("so is Adafactor's rate with another optimizer", function()
-  local list = notes({ steps = 40, warmup = 4, optimizer = "adam" },
+  local list, rows = notes({ steps = 40, warmup = 4, optimizer = "adam" },
     { steps = 40, warmup = 4, optimizer = "adam", rate = 1e-3 }, { steps = 40, warmup = 4 })
   t.equal(#list, 1)
   t.contains(list[1], 'row "row 1" (generate:books): rate=1, the default, is Adafactor\'s, and large for adam')
+  rows[1].untuned = "its trials have not all ended"
+  t.equal(#rates.notes { { row = rows[1], seed = 1 } }, 0)
 end)
 
 t.test("and a rate that the default schedule makes small for Adam", function()
   local list = notes({ steps = 4000, optimizer = "adam", rate = 1e-3 },
     { steps = 4000, optimizer = "adam", rate = 1e-3, schedule = "cosine" },
     { steps = 4000, optimizer = "adamw", rate = 0.044 }, { steps = 4000, rate = 1e-3 },
-    { steps = 4000, optimizer = "adam", rate = 5e-5, schedule = "constant" })
+    { steps = 4000, optimizer = "adam", rate = 5e-5, schedule = "constant" },
+    { steps = 0, optimizer = "adam", rate = 1e-3 })
   t.equal(#list, 1)
   t.contains(list[1], 'row "row 1" (generate:books): rate=0.001 comes to 3.2e-05 at most, as schedule=rsqrt')
 end)

@@ -172,4 +172,21 @@ return {
     file = "harness/run/timing.lua", tests = "tests/lua/test_timing.lua",
     { "if #parts == 0 and #bases > 0 then parts[1] = bases end", "", "a baseline alone is not timed" },
   },
+  {
+    file = "harness/run/estimate.lua", tests = "tests/lua/test_estimate.lua",
+    { "tonumber(run.training_tokens_per_second) or tonumber(run.tokens_per_second)",
+      "tonumber(run.tokens_per_second) or tonumber(run.training_tokens_per_second)", "a round's rate is that of training" },
+    { 'run.status == "done" and rate', "rate", "a failed run says what a step takes" },
+    { 'row.train:option "steps" // every', 'row.train:option "steps" / every', "half an evaluation is expected" },
+    { "if probe.threads == threads and times", "if times", "a step goes as those of other threads" },
+    { "times < alike and times > 1 / alike", "times < alike", "a small step goes as fast as large ones" },
+    { "ratio * probe.pass_s or", "probe.pass_s or", "a pass costs what it does with another vocabulary" },
+    { "+ writes_per_run * self.write_s", "", "what is written takes no time" },
+    { "seconds = costs.open + run.row", "seconds = run.row", "opening takes no time" },
+  },
+  {
+    file = "harness/run/rates.lua", tests = "tests/lua/test_rates.lua",
+    { 'option "rate" == 1 and not row.untuned', 'option "rate" == 1', "the rate of a row that waits for its trials is told" },
+    { 'peak < option "rate" and option "steps" > 0', 'peak < option "rate"', "the rate of a row without steps is told" },
+  },
 }
