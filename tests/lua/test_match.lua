@@ -145,13 +145,16 @@ t.test("by the time of a step: found once, kept by machine, and near what is ask
   t.check(lh.match({ base, task = text, step_time_ms = 400 }).text ~= model.text, "another budget")
   t.check(tried > before, "which is looked for")
   t.equal(#csv.read(folder .. "/matches.csv"), 2)
-  -- a processor of the same name with other instructions
+  -- a processor of the same name with other instructions, or on other threads
   local machine = core.machine
-  before, core.machine = tried, function() return setmetatable({ kernels = "cpu-other" }, { __index = machine() }) end
-  lh.match(options)
-  core.machine = machine
-  t.check(tried > before, "other kernels")
-  t.equal(#csv.read(folder .. "/matches.csv"), 3)
+  for _, own in ipairs { { kernels = "cpu-other" }, { threads = 99 } } do
+    before, core.machine = tried, function() return setmetatable(own, { __index = machine() }) end
+    lh.match(options)
+    core.machine = machine
+    t.check(tried > before, "another machine")
+  end
+  lh.match(lh.merged(options, { train = lh.train { steps = 1 } }))
+  t.equal(#csv.read(folder .. "/matches.csv"), 5)
   step_match.cost = kept
   os.execute("rm -r '" .. folder .. "'")
 end)

@@ -189,4 +189,9 @@ return {
     { 'option "rate" == 1 and not row.untuned', 'option "rate" == 1', "the rate of a row that waits for its trials is told" },
     { 'peak < option "rate" and option "steps" > 0', 'peak < option "rate"', "the rate of a row without steps is told" },
   },
+  {
+    file = "harness/run/step_match.lua", tests = "tests/lua/test_match.lua",
+    { "record.threads, record.class", "record.class", "a width is that of other threads" },
+    { "record.task, train.text, record", "record.task, record", "a width is that of another training" },
+  },
 }
