@@ -297,6 +297,10 @@ t.test("what is no folder of results is refused", function()
   core.make_folder(folder .. "/empty")
   t.fails(function() pack.folder(folder .. "/empty", folder .. "/x") end,
     "empty: no CSV file to pack")
+  local results = folder .. "/results"
+  store.open(results, "one"):put { run_id = "first", experiment = "one", row = "row", seed = 1, identity = 2 }
+  t.fails(function() pack.folder(results .. "/one/", results) end,
+    ("%s: is a folder of experiments, such as one; pack into %s/one"):format(results, results))
 end)
 
 os.execute("rm -r '" .. folder .. "'")
