@@ -13,12 +13,7 @@ local figures = {}
 
 -- ---- where runs and experiments lie ----
 
-local function has_runs(folder)
-  for _, name in ipairs(core.list_folder(folder)) do
-    if core.exists(("%s/%s/runs.csv"):format(folder, name)) then return true end
-  end
-  return false
-end
+local function has_runs(folder) return #store.experiments(folder) > 0 end
 
 --- The results folders meant by `from`: the folder itself where experiments lie in it, else those
 --- in it (one a machine).

@@ -204,11 +204,9 @@ end
 
 -- The runs of an experiment in a folder of experiments would count twice.
 local function refuse_folder_of_experiments(to, name)
-  for _, inner in ipairs(core.list_folder(to)) do
-    if core.exists(("%s/%s/runs.csv"):format(to, inner)) then
-      error(("%s: is a folder of experiments, such as %s; pack into %s/%s"):format(to, inner, to, name), 0)
-    end
-  end
+  local inner = store.experiments(to)[1]
+  if not inner then return end
+  error(("%s: is a folder of experiments, such as %s; pack into %s/%s"):format(to, inner, to, name), 0)
 end
 
 --- Packs results/<experiment> at `from` into the folder `to`, which may be the same; gives the

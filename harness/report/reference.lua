@@ -63,11 +63,7 @@ end
 --- The experiments below `folder` as a table in Markdown.
 function reference.markdown(folder)
   local lines = {}
-  for _, name in ipairs(core.list_folder(folder)) do
-    if core.exists(("%s/%s/runs.csv"):format(folder, name)) then
-      lines[#lines + 1] = line_of(folder, name)
-    end
-  end
+  for i, name in ipairs(store.experiments(folder)) do lines[i] = line_of(folder, name) end
   if #lines == 0 then error(folder .. ": no experiment has runs here", 0) end
   return markdown({ "experiment", "what", "scale", "rows", "seeds", "data", "code", "date",
     "status" }, lines)

@@ -113,10 +113,7 @@ function merge.folders(sources, target)
   for _, source in ipairs(sources) do
     local before = #lines
     if core.exists(source .. "/runs.csv") then add(source, target) end
-    for _, name in ipairs(core.list_folder(source)) do
-      local inner = source .. "/" .. name
-      if core.exists(inner .. "/runs.csv") then add(inner, target .. "/" .. name) end
-    end
+    for _, name in ipairs(store.experiments(source)) do add(source .. "/" .. name, target .. "/" .. name) end
     if #lines == before then error(begun.nothing(source), 0) end
   end
   return lines

@@ -148,11 +148,7 @@ end
 function migrate.folder(path)
   local lines = {}
   if core.exists(path .. "/runs.csv") then return { experiment(path) } end
-  for _, name in ipairs(core.list_folder(path)) do
-    if core.exists(("%s/%s/runs.csv"):format(path, name)) then
-      lines[#lines + 1] = experiment(path .. "/" .. name)
-    end
-  end
+  for i, name in ipairs(store.experiments(path)) do lines[i] = experiment(path .. "/" .. name) end
   if #lines == 0 then error(begun.nothing(path), 0) end
   return lines
 end

@@ -71,6 +71,15 @@ end
 --- The paths of a folder and those below it, as deep as results lie.
 function store.folders(path) return add_folders(path, deepest, {}) end
 
+--- The names in a folder of those of experiments that have runs.
+function store.experiments(folder)
+  local names = {}
+  for _, name in ipairs(core.list_folder(folder)) do
+    if core.exists(("%s/%s/runs.csv"):format(folder, name)) then names[#names + 1] = name end
+  end
+  return names
+end
+
 -- Removes files of a run, unless a process is at it; with `is_meant` only where that says so then.
 local function remove_idle(made, id, paths, is_meant)
   local lock_file = made:checkpoint(id) .. ".lock"
