@@ -101,6 +101,15 @@ static lh_status find_pair(lh_bpe_trainer *t, int32_t left, int32_t right, int32
     return LH_OK;
 }
 
+/* Notes the word where the pair's list does not begin with it: a long word has many of the pair. */
+static lh_status note_use(lh_bpe_trainer *t, pair *of, int32_t index) {
+    if (of->uses != NOTHING && t->use[of->uses].word == index) return LH_OK;
+    LH_TRY(lh_array_reserve(&t->use, &t->use_room, t->uses + 1, sizeof *t->use));
+    t->use[t->uses] = (use){index, of->uses};
+    of->uses = (int32_t)t->uses++;
+    return LH_OK;
+}
+
 /* Adds `sign` times the word's pairs. Those with `fresh` in them (all, if NOTHING) note the word.
  */
 static lh_status count_pairs(lh_bpe_trainer *t, int32_t index, int sign, int32_t fresh) {
@@ -111,10 +120,7 @@ static lh_status count_pairs(lh_bpe_trainer *t, int32_t index, int sign, int32_t
         LH_TRY(find_pair(t, symbol[i], symbol[i + 1], &at));
         t->count[at] += sign * w->count;
         const bool known = fresh != NOTHING && symbol[i] != fresh && symbol[i + 1] != fresh;
-        if (sign < 0 || known) continue;
-        LH_TRY(lh_array_reserve(&t->use, &t->use_room, t->uses + 1, sizeof *t->use));
-        t->use[t->uses] = (use){index, t->pair[at].uses};
-        t->pair[at].uses = (int32_t)t->uses++;
+        if (sign > 0 && !known) LH_TRY(note_use(t, &t->pair[at], index));
     }
     return LH_OK;
 }

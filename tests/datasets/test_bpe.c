@@ -176,6 +176,27 @@ TEST(training_ends_when_nothing_is_left_to_merge) {
     lh_bpe_trainer_destroy(trainer);
 }
 
+/* As a genome is: every pair stands at thousands of its places. */
+TEST(training_on_a_word_of_a_megabyte_takes_no_time) {
+    enum { LENGTH = 1 << 20 };
+    char folder_name[] = "/tmp/longhaul-bpe-train-XXXXXX", name[PATH];
+    lh_bpe_trainer *trainer = NULL;
+    lh_tokenizer *ours = NULL;
+    char *text = malloc(LENGTH);
+    REQUIRE(text != NULL && mkdtemp(folder_name) != NULL);
+    for (int i = 0; i < LENGTH; ++i)
+        text[i] = "ACGT"[test_integer(4)];
+    REQUIRE_OK(lh_bpe_trainer_create(&trainer));
+    CHECK_OK(lh_bpe_trainer_add(trainer, text, LENGTH));
+    CHECK_OK(lh_bpe_trainer_write(trainer, 262, folder_name));
+    (void)snprintf(name, sizeof name, "bpe:%s", folder_name);
+    REQUIRE_OK(lh_tokenizer_open(name, &ours));
+    CHECK_EQ_INT(lh_tokenizer_vocabulary(ours), 262);
+    lh_tokenizer_destroy(ours);
+    lh_bpe_trainer_destroy(trainer);
+    free(text);
+}
+
 /* ---- files that are broken ---- */
 
 static char folder[] = "/tmp/longhaul-bpe-XXXXXX";
