@@ -6,13 +6,17 @@ static const int signals[LH_INTERRUPT_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGUS
 /* A signal handler can reach nothing but a global. */
 static volatile sig_atomic_t requested;
 
-/* What the program waits for when a signal comes may never end: the next one is not caught. */
+/* What the program waits for when a signal comes may never end: the next one is not caught. What
+ * was ignored stays so. */
 static void request(int signal_number) {
     (void)signal_number;
     const struct sigaction at_once = {.sa_handler = SIG_DFL};
+    struct sigaction now;
     requested = 1;
-    for (int i = 0; i < LH_INTERRUPT_SIGNALS; ++i)
-        (void)sigaction(signals[i], &at_once, NULL);
+    for (int i = 0; i < LH_INTERRUPT_SIGNALS; ++i) {
+        const bool is_ours = sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == request;
+        if (is_ours) (void)sigaction(signals[i], &at_once, NULL);
+    }
 }
 
 static bool is_ignored(int signal_number, const struct sigaction *before) {

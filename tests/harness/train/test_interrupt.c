@@ -59,5 +59,7 @@ TEST(a_hangup_that_nohup_ignores_stays_ignored) {
     raise(SIGHUP);
     CHECK(!lh_interrupt_requested());
     lh_interrupt_release(&saved);
+    CHECK_EQ_INT(fate(SIGTERM, SIGHUP), 0); /* a log-out while the checkpoint is written */
+    CHECK_EQ_INT(fate(SIGTERM, SIGTERM), 100 + SIGTERM);
     signal(SIGHUP, SIG_DFL);
 }
