@@ -60,21 +60,20 @@ static lh_status read_blocks(FILE *stream, const char *path, XXH3_state_t *state
     for (;;) {
         const size_t got = lh_fault() ? 0 : fread(block, 1, BLOCK_BYTES, stream);
         if (got > 0) (void)XXH3_64bits_update(state, block, got);
-        *has_nul = *has_nul || memchr(block, '\0', got) != NULL;
+        if (has_nul != NULL) *has_nul = *has_nul || memchr(block, '\0', got) != NULL;
         if (got == BLOCK_BYTES) continue;
         if (feof(stream)) return LH_OK;
         return lh_fail(LH_EIO, "%s: cannot be read", path);
     }
 }
 
-/* The content alone. */
+/* The content alone. has_nul may be NULL. */
 static lh_status read_content(const char *path, uint64_t *content, bool *has_nul) {
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
     FILE *stream = lh_file_open(path);
     if (stream == NULL) return LH_EIO;
     char *block = lh_allocate(BLOCK_BYTES);
-    *has_nul = false;
     const lh_status status =
         block != NULL ? read_blocks(stream, path, &state, block, has_nul) : LH_EMEMORY;
     *content = XXH3_64bits_digest(&state);
@@ -85,8 +84,7 @@ static lh_status read_content(const char *path, uint64_t *content, bool *has_nul
 
 lh_status lh_digest_file(const char *path, uint64_t *digest) {
     uint64_t content = 0;
-    bool has_nul = false;
-    LH_TRY(read_content(path, &content, &has_nul));
+    LH_TRY(read_content(path, &content, NULL));
     *digest = lh_digest_mix(*digest, &content, sizeof content);
     return LH_OK;
 }
@@ -150,12 +148,13 @@ lh_status lh_digests_file(lh_digests *digests, const char *path, uint64_t *diges
         now = *known;
     } else {
         const bool settled = is_settled(&now);
-        LH_TRY(read_content(path, &now.digest, has_nul));
-        now.has_nul = *has_nul;
+        bool found = false;
+        LH_TRY(read_content(path, &now.digest, &found));
+        now.has_nul = found;
         if (settled) LH_TRY(add_entry(&digests->fresh, &now));
     }
     *digest = lh_digest_mix(*digest, &now.digest, sizeof now.digest);
-    *has_nul = now.has_nul != 0;
+    if (has_nul != NULL) *has_nul = now.has_nul != 0;
     return LH_OK;
 }
 

@@ -32,7 +32,7 @@ typedef struct lh_digests lh_digests;
 /* Reads what is kept; a file that is missing, damaged or of another version counts as empty. Gives;
  * destroy it. */
 lh_status lh_digests_create(lh_digests **out);
-/* Says of the content, too, whether it has a NUL byte, which no text has. */
+/* has_nul (NULL: nobody asks): whether the content has a NUL byte, which no text has. */
 lh_status lh_digests_file(lh_digests *digests, const char *path, uint64_t *digest, bool *has_nul);
 
 /* Adds what is new to the kept digests, those that other processes added meanwhile among them; the

@@ -149,13 +149,12 @@ static lh_status open_source(lh_images *images, const lh_images_spec *spec) {
 static lh_status mix_split(lh_images *images, lh_split split, lh_digests *digests) {
     const image_files *files = &images->files[split];
     int64_t images_before = 0;
-    bool has_nul = false;
     for (int64_t i = 0; i < files->count && images_before < images->counts[split]; ++i) {
         const image_file *file = &files->at[i];
         const uint64_t place[] = {(uint64_t)split, (uint64_t)i, (uint64_t)images->counts[split]};
         images->digest = lh_digest_mix(images->digest, place, sizeof place);
         images->digest = lh_digest_text(images->digest, strrchr(file->path, '/') + 1);
-        LH_TRY(lh_digests_file(digests, file->path, &images->digest, &has_nul));
+        LH_TRY(lh_digests_file(digests, file->path, &images->digest, NULL));
         images_before += file->layout.shape[0];
     }
     return LH_OK;

@@ -373,9 +373,8 @@ static int hash(lua_State *lua) {
 
 static lh_status digest_kept(const char *path, uint64_t *digest) {
     lh_digests *digests = NULL;
-    bool has_nul = false;
     LH_TRY(lh_digests_create(&digests));
-    const lh_status status = lh_digests_file(digests, path, digest, &has_nul);
+    const lh_status status = lh_digests_file(digests, path, digest, NULL);
     if (status == LH_OK) lh_digests_keep(digests);
     lh_digests_destroy(digests);
     return status;
