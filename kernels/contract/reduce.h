@@ -24,7 +24,7 @@ static inline lh_status lh_reduce_check(const lh_reduce_args *args) {
 }
 
 /* Of y = the maximum of x along the axis: dx[o][a][i] (+)= dy[o][i] at the first a that holds it, 0
- * elsewhere. */
+ * elsewhere. Along an axis with a NaN, where y is NaN, it is some a. */
 typedef struct lh_maximum_backward_args {
     int64_t outer, axis, inner;
     const real *x;  /* in  [outer][axis][inner] */
