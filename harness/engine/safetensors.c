@@ -149,18 +149,24 @@ static bool is_torch_file(const lh_safetensors *file) {
            (file->bytes > 2 && memcmp(file->map, "\x80\x02", 2) == 0);
 }
 
-static lh_status refuse_torch_file(const lh_safetensors *file) {
-    return lh_fail(LH_EFORMAT,
-                   "%s: a PyTorch checkpoint, which could run code; write it as safetensors once: "
-                   "python3 -c \"import sys, torch, safetensors.torch as s; "
-                   "s.save_file({k: v.clone() for k, v in torch.load(sys.argv[1], 'cpu', "
-                   "weights_only=True).items()}, 'model.safetensors')\" FILE",
-                   file->path);
-}
-
-/* What the bytes that stand for a length are in any other file is no length to tell. */
+/* What the bytes that stand for a length are in any other file is no length to tell; a length may
+ * begin as a pickle does: 640. */
 static bool begins_as_safetensors(const lh_safetensors *file) {
     return file->bytes > LENGTH_BYTES && file->map[LENGTH_BYTES] == '{';
+}
+
+static lh_status refuse_other_file(const lh_safetensors *file) {
+    if (is_torch_file(file))
+        return lh_fail(LH_EFORMAT,
+                       "%s: a PyTorch checkpoint, which could run code; write it as safetensors "
+                       "once: python3 -c \"import sys, torch, safetensors.torch as s; "
+                       "s.save_file({k: v.clone() for k, v in torch.load(sys.argv[1], 'cpu', "
+                       "weights_only=True).items()}, 'model.safetensors')\" FILE",
+                       file->path);
+    return lh_fail(LH_EFORMAT,
+                   "%s: no safetensors file: one begins with the length of its header, in %d "
+                   "bytes, and the header, a JSON object",
+                   file->path, LENGTH_BYTES);
 }
 
 static lh_status parse_header(lh_safetensors *file, size_t bytes) {
@@ -173,13 +179,7 @@ static lh_status parse_header(lh_safetensors *file, size_t bytes) {
 
 static lh_status parse(lh_safetensors *file) {
     uint64_t length = 0;
-    if (is_torch_file(file)) return refuse_torch_file(file);
-    if (!begins_as_safetensors(file)) {
-        return lh_fail(LH_EFORMAT,
-                       "%s: no safetensors file: one begins with the length of its header, in "
-                       "%d bytes, and the header, a JSON object",
-                       file->path, LENGTH_BYTES);
-    }
+    if (!begins_as_safetensors(file)) return refuse_other_file(file);
     for (int i = LENGTH_BYTES - 1; i >= 0; --i)
         length = length << 8 | file->map[i];
     if (length > most_header || length > file->bytes - LENGTH_BYTES) {

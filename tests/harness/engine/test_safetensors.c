@@ -147,6 +147,22 @@ TEST(a_file_without_tensors_is_legal) {
     unlink(path);
 }
 
+/* 640 is 80 02 in bytes, as a pickle of version 2 begins. */
+TEST(a_header_may_be_as_long_as_a_file_of_torch_begins) {
+    static const size_t lengths[] = {640, 66176};
+    for (int i = 0; i < 2; i++) {
+        lh_safetensors *file = NULL;
+        char *header = malloc(lengths[i] + 1);
+        REQUIRE(header != NULL);
+        (void)snprintf(header, lengths[i] + 1, "%-*s", (int)lengths[i], "{}");
+        put_header(header, 0);
+        CHECK_OK(lh_safetensors_open(path, &file));
+        lh_safetensors_close(file);
+        free(header);
+        unlink(path);
+    }
+}
+
 TEST(elements_of_every_type_are_converted) {
     real out[8];
     read_only_one("F64", (const double[]){-0.5, 3}, 16, 2, out);
