@@ -462,9 +462,11 @@ const lh_model_class lh_model_gpt2 = {
     .window = get_window,
 };
 
-/* What is handed on is of windows: without a width of their own they are the segments. */
+/* What is handed on is of windows: without a width of their own they are the segments, and with an
+ * overlap segments that do not overlap begin others. */
 static bool splits(const void *self) {
-    return ((const instance *)self)->window > 0;
+    const instance *model = self;
+    return model->window > 0 && model->overlap == 0;
 }
 
 const lh_model_class lh_model_gpt2_recurrent = {

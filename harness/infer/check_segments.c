@@ -46,9 +46,15 @@ static lh_status compare_division(lh_check_bench *b, const real *values, int64_t
     return status;
 }
 
+/* The shortest segment that windows keep their places in: one below is itself the window. */
+static int64_t least_length(const lh_check_bench *b) {
+    const lh_model_class *class = b->model->class;
+    return class->window != NULL ? lh_max(class->window(b->model->instance).tokens, 1) : 1;
+}
+
 /* The longest part of a segment that the model takes; 0: none. */
 static int64_t shorter_length(const lh_check_bench *b) {
-    for (int64_t length = b->length / 2; length > 0; --length)
+    for (int64_t length = b->length / 2; length >= least_length(b); --length)
         if (b->length % length == 0 && lh_check_takes(b->model, length)) return length;
     return 0;
 }
@@ -68,7 +74,7 @@ static bool divides(const lh_check_bench *b) {
     const uint32_t abilities = b->spec->model->abilities;
     return lh_model_splits(b->model) && (abilities & LH_NEEDS_ONE_LENGTH) == 0 &&
            b->model->adapter.ways == 0 && b->setup.pred_len == 0 && b->setup.past_length == 0 &&
-           b->given == b->length;
+           b->given == b->length && b->length >= least_length(b);
 }
 
 lh_status lh_check_segments(lh_check_bench *bench, lh_finding *out) {
@@ -85,7 +91,7 @@ lh_status lh_check_segments(lh_check_bench *bench, lh_finding *out) {
         lh_find(out, "segments", LH_CHECK_LEFT_OUT, "%s",
                 !lh_model_splits(bench->model)
                     ? "not declared, or not with these options"
-                    : "no other length is taken, or an adapter stands between");
+                    : "no other length is taken or is whole windows, or an adapter stands between");
         return LH_OK;
     }
     LH_TRY(compare_all(bench, lengths, count, &found));

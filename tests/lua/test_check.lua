@@ -71,6 +71,17 @@ t.test("a state that keeps something else at a boundary with its options is not 
   end
 end)
 
+-- A window is no longer than its segment; one that overlaps the window before begins elsewhere in other segments.
+t.test("a segment that is one window is not held to shorter ones, nor are windows that overlap", function()
+  for said, length in pairs { ["window=8"] = 4, ["window=8 carry=true"] = 8, ["window=4 overlap=2"] = 6 } do
+    local sizes = { vocabulary = 11 }
+    local text = small.text(class_of "gpt2_recurrent", said, sizes, length)
+    local model = core.options("model", "gpt2_recurrent", text)
+    local report = describe(core.check_model { model = model, sizes = sizes, length = length })
+    t.check(not report:find("failed", 1, true), report)
+  end
+end)
+
 t.test("what is said of a model stays, and the rest is small as far as the model takes it", function()
   local sizes = { vocabulary = 11 }
   t.equal(small.text(class_of "lstm", "layers=5 hidden=99", sizes), "layers=5 hidden=99 width=16")
