@@ -143,7 +143,7 @@ static lh_status create_parts(lh_optimizer *optimizer) {
 }
 
 /* An average that keeps all of itself takes in no gradient: nothing would be learned, or a number
- * divided by zero. */
+ * divided by zero; so it would be where an average of squares is 0. */
 static lh_status check_spec(const lh_optimizer_spec *spec) {
     const bool adafactor = spec->kind == LH_OPTIMIZER_ADAFACTOR,
                adam = spec->kind == LH_OPTIMIZER_ADAM || spec->kind == LH_OPTIMIZER_ADAMW;
@@ -154,6 +154,11 @@ static lh_status check_spec(const lh_optimizer_spec *spec) {
     if (adam && (spec->beta1 >= 1.0 || spec->beta2 >= 1.0))
         return lh_fail(LH_EOPTION, "adam: beta1=%g and beta2=%g must be below 1", spec->beta1,
                        spec->beta2);
+    if (adam && !((real)spec->epsilon > LH_R(0)))
+        return lh_fail(LH_EOPTION,
+                       "adam: epsilon=%g must be above 0: what never had a gradient would be "
+                       "divided by zero",
+                       spec->epsilon);
     return LH_OK;
 }
 

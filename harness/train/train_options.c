@@ -50,7 +50,7 @@ static const lh_option lh_train_plan_options[] = {
             "of sgd and adafactor (its beta1, below 1)"),
     LH_REAL("beta1", lh_train_plan, optimizer.beta1, 0.9, 0, 1, "of adam and adamw, below 1"),
     LH_REAL("beta2", lh_train_plan, optimizer.beta2, 0.999, 0, 1, "of adam and adamw, below 1"),
-    LH_REAL("epsilon", lh_train_plan, optimizer.epsilon, 1e-8, 0, 1, "of adam and adamw"),
+    LH_REAL("epsilon", lh_train_plan, optimizer.epsilon, 1e-8, 0, 1, "of adam and adamw, above 0"),
     LH_REAL("weight_decay", lh_train_plan, optimizer.weight_decay, 0, 0, 1e9,
             "of matrices; not with adafactor"),
     LH_REAL("second_moment_decay", lh_train_plan, optimizer.second_moment_decay, 0.8, 0, 1e3,

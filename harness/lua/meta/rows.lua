@@ -20,7 +20,7 @@
 ---@field momentum? number # of sgd and adafactor (its beta1, below 1) (default 0.9)
 ---@field beta1? number # of adam and adamw, below 1 (default 0.9)
 ---@field beta2? number # of adam and adamw, below 1 (default 0.999)
----@field epsilon? number # of adam and adamw (default 1e-08)
+---@field epsilon? number # of adam and adamw, above 0 (default 1e-08)
 ---@field weight_decay? number # of matrices; not with adafactor (default 0)
 ---@field second_moment_decay? number # adafactor: beta2 = 1 - (step + 1)^-this (default 0.8)
 ---@field update_clip? number # adafactor: largest rms of an update (d); 0: no clipping (default 1)

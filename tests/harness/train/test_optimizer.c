@@ -351,6 +351,14 @@ TEST(averages_that_take_nothing_in_are_refused) {
     }
 }
 
+/* A float makes 0 of the second. */
+TEST(nothing_above_a_root_of_zero_is_refused) {
+    lh_optimizer_spec spec = {.kind = LH_OPTIMIZER_ADAMW, .beta1 = 0.9, .beta2 = 0.999};
+    check_refused(&spec, "epsilon=0 must be above 0");
+    spec.epsilon = sizeof(real) == sizeof(float) ? 1e-60 : 0.0;
+    check_refused(&spec, "must be above 0");
+}
+
 /* What a model sets itself no optimizer touches: its gradient is zero. */
 TEST(statistics_are_left_alone) {
     static const lh_optimizer_spec specs[] = {
