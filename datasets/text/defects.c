@@ -168,6 +168,7 @@ static lh_status read_functions(lh_defects *defects, const lh_defects_spec *spec
  * unknown would be both answers. */
 static lh_status single_token(const lh_tokenizer *tokenizer, const char *text, int32_t otherwise,
                               int32_t *id) {
+    const lh_status before = lh_error_get()->status;
     const size_t bytes = strlen(text);
     int32_t *tokens = NULL;
     int64_t count = 0;
@@ -175,7 +176,7 @@ static lh_status single_token(const lh_tokenizer *tokenizer, const char *text, i
     const bool spells = lh_tokenizer_unspelled(tokenizer, text, bytes, tokens, count) == 0;
     *id = count == 1 && spells ? tokens[0] : otherwise;
     free(tokens);
-    return LH_OK;
+    return lh_error_since(before, LH_OK);
 }
 
 static int32_t own_token(const lh_tokenizer *tokenizer, const char *token, int32_t otherwise) {

@@ -382,6 +382,7 @@ static int64_t count_unspelled(const lh_corpus *corpus, lh_split split, const it
 }
 
 static lh_status encode(lh_corpus *corpus, lh_split split, item *i) {
+    const lh_status before = lh_error_get()->status;
     if (i->text == NULL) LH_TRY(load_text(corpus, split, i));
     if (lh_tokenizer_reads_characters(corpus->tokenizer)) keep_characters(i);
     i->read.words = count_words(corpus, i, i->bytes);
@@ -389,6 +390,7 @@ static lh_status encode(lh_corpus *corpus, lh_split split, item *i) {
     LH_TRY(lh_tokenizer_encode(corpus->tokenizer, i->text, i->bytes, &i->tokens, &i->read.count));
     if (split == LH_VALID) LH_TRY(cut_tokens(corpus, i, corpus->valid_tokens));
     i->read.unspelled = count_unspelled(corpus, split, i);
+    LH_TRY(lh_error_since(before, LH_OK));
     i->read.tokens = i->tokens;
     corpus->encoded_bytes += (int64_t)i->bytes;
     release_text(i);

@@ -50,7 +50,7 @@ lh_status lh_tokenizer_encode(const lh_tokenizer *tokenizer, const char *text, s
  * tokens of a split spell it where that is no more than its bytes. Of characters that
  * SentencePiece's pieces lack one byte in 20 may be; no word that a vocabulary of words lacks,
  * whose token stands for any other one, too: that is more bytes than there are. The tokens are
- * those of the text. */
+ * those of the text. Where memory is short the error record says so (lh_error_since). */
 int64_t lh_tokenizer_unspelled(const lh_tokenizer *tokenizer, const char *text, size_t bytes,
                                const int32_t *tokens, int64_t count);
 /* Gives *text (free()), NUL-terminated. Exact inverse for "bytes". Ids that stand for no text, as

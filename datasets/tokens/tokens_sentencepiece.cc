@@ -36,6 +36,11 @@ constexpr int longest_line = 16384;
 
 using sentencepiece::SentencePieceProcessor;
 
+// For the catch of whatever C calls: what is thrown would end the program there.
+lh_status no_memory() {
+    return lh_fail(LH_EMEMORY, "out of memory for SentencePiece");
+}
+
 // "pg19-32k" is a file of the data folders, "x/y.model" a path.
 lh_status find_model(const char *argument, std::string &path) {
     const std::string name(argument);
@@ -52,7 +57,7 @@ lh_status find_model(const char *argument, std::string &path) {
         argument, argument);
 }
 
-lh_status open_model(const char *argument, uint64_t *digest, void **instance) {
+lh_status open_model(const char *argument, uint64_t *digest, void **instance) try {
     std::string path;
     LH_TRY(find_model(argument, path));
     LH_TRY(lh_digest_file(path.c_str(), digest));
@@ -65,6 +70,8 @@ lh_status open_model(const char *argument, uint64_t *digest, void **instance) {
     }
     delete processor;
     return lh_fail(LH_EFORMAT, "%s: %s", path.c_str(), status.ToString().c_str());
+} catch (const std::bad_alloc &) {
+    return no_memory();
 }
 
 void close_model(void *instance) {
@@ -86,7 +93,7 @@ int32_t end(const void *instance) {
 }
 
 lh_status encode(const void *instance, const char *text, size_t bytes, int32_t **tokens,
-                 int64_t *count) {
+                 int64_t *count) try {
     const size_t good = lh_utf8_length(text, bytes);
     if (good < bytes) {
         return lh_fail(LH_EFORMAT, "not UTF-8 at byte %zu; use tokens = \"bytes\" for such data",
@@ -102,12 +109,14 @@ lh_status encode(const void *instance, const char *text, size_t bytes, int32_t *
     *tokens = made;
     *count = static_cast<int64_t>(ids.size());
     return LH_OK;
+} catch (const std::bad_alloc &) {
+    return no_memory();
 }
 
 // Neighbours that the model lacks are one <unk>, however many: their bytes count, not their tokens.
 // A text without <unk> is not encoded again.
 int64_t unspelled(const void *instance, const char *text, size_t bytes, const int32_t *tokens,
-                  int64_t count) {
+                  int64_t count) try {
     const auto *model = model_of(instance);
     std::vector<std::string> pieces; // of <unk> what it stands for
     int64_t unknown = 0;
@@ -117,11 +126,14 @@ int64_t unspelled(const void *instance, const char *text, size_t bytes, const in
         if (model->PieceToId(piece) == model->unk_id())
             unknown += static_cast<int64_t>(piece.size());
     return unknown * bytes_per_unknown;
+} catch (const std::bad_alloc &) {
+    (void)no_memory();
+    return LH_UNSPELLED;
 }
 
 // Rows beyond the pieces stand for no text; the library refuses them.
 lh_status decode(const void *instance, const int32_t *tokens, int64_t count, char **text,
-                 size_t *bytes) {
+                 size_t *bytes) try {
     std::string joined;
     std::vector<int> ids(tokens, tokens + count);
     const int pieces = model_of(instance)->GetPieceSize();
@@ -136,6 +148,8 @@ lh_status decode(const void *instance, const int32_t *tokens, int64_t count, cha
     *text = made;
     *bytes = joined.size();
     return LH_OK;
+} catch (const std::bad_alloc &) {
+    return no_memory();
 }
 
 // The library reads a list of files as a line of CSV, in which a path may hold a comma in quotes.
@@ -155,7 +169,7 @@ const lh_tokenizer_class lh_tokens_sentencepiece = {
     "sentencepiece:", true,    open_model, close_model, end,
     vocabulary,       nullptr, encode,     decode,      unspelled};
 
-lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int64_t pieces) {
+lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int64_t pieces) try {
     // a command line in one text would be logged before its log level is read
     const std::unordered_map<std::string, std::string> options = {
         {"input", quoted(text_file)},
@@ -178,5 +192,7 @@ lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int6
                    "tokenizer training: %s; SentencePiece trains on lines of up to %d bytes: of a "
                    "text without line ends take bpe:train:SIZE",
                    status.ToString().c_str(), longest_line);
+} catch (const std::bad_alloc &) {
+    return no_memory();
 }
 }

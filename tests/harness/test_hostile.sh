@@ -49,6 +49,15 @@ if limited 1000000 "$LONGHAUL_BIN" version >/dev/null 2>&1; then
         fails 1 "a limit of $limit KiB is an error" "OpenBLAS takes" limited $limit env OMP_NUM_THREADS=2 "$LONGHAUL_BIN" "${train[@]}" --train steps=2
     done
     succeeds "whoever does not multiply is not bothered" "longhaul" limited 120000 "$LONGHAUL_BIN" help
+    words=(the cat sat on a mat while rain fell softly over green hills and dogs ran down a stone bridge)
+    for ((i = 0; i < 400; ++i)); do echo "${words[*]:i % 13} ${words[*]:i % 7:5}"; done >"$scratch/small.txt"
+    pieces=("$LONGHAUL_BIN" tokenize --tokens "sentencepiece:train:50:$scratch/small.txt")
+    if "${pieces[@]}" "$scratch/small.txt" >/dev/null 2>&1; then
+        for ((i = 0; i < 400; ++i)); do cat "$scratch/small.txt"; done >"$scratch/long.txt"
+        fails 1 "so it is in a library that throws" "out of memory" limited 250000 "${pieces[@]}" "$scratch/long.txt"
+    else
+        skips "a text beyond memory: this build has no SentencePiece"
+    fi
 fi
 
 onto_full_disk() { "$LONGHAUL_BIN" "$@" >/dev/full; }
