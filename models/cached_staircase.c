@@ -208,21 +208,6 @@ static int64_t oldest_live(const instance *model, int64_t step) {
     return step < model->passes ? 0 : step - model->passes + 1;
 }
 
-/* The live tokens: those of the step before that are not frozen yet, then the new chunk. */
-static lh_tensor *step_tokens(const instance *model, lh_tape *tape, int64_t step, lh_tensor *left,
-                              lh_tensor *embedded) {
-    const int64_t size = model->forward_size;
-    const bool grows = step * size < embedded->shape[1];
-    lh_tensor *fresh = grows ? lh_slice(tape, embedded, 1, step * size, size) : NULL;
-    if (left == NULL) return fresh;
-    const int64_t frozen = step >= model->passes ? size : 0;
-    if (left->shape[1] == frozen) return fresh;
-    left = lh_slice(tape, left, 1, frozen, left->shape[1] - frozen);
-    if (!grows) return left;
-    lh_tensor *const parts[] = {left, fresh};
-    return lh_concat(tape, 1, parts, 2);
-}
-
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
     const lh_staircase_pass core = lh_staircase_begin(&model->core, pass);
@@ -236,7 +221,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     for (int64_t step = 0; step < chunks + model->passes - 1; ++step) {
         lh_tensor *memory = NULL;
         const int64_t first = oldest_live(model, step) * size;
-        x = step_tokens(model, core.tape, step, x, embedded);
+        x = lh_staircase_tokens(&core, embedded, size, model->passes, step, x);
         if (x != NULL) x = pass_once(&b, step, first, x, &memory);
         if (x == NULL) return lh_failed();
         if (step + 1 >= model->passes) {

@@ -115,19 +115,6 @@ static lh_tensor *pass_once(const instance *model, const lh_staircase_pass *core
     return x;
 }
 
-/* The tokens of a step: those left of the step before, then the new chunk where there is one. */
-static lh_tensor *step_tokens(const instance *model, lh_tape *tape, int64_t step, lh_tensor *left,
-                              lh_tensor *embedded) {
-    const int64_t size = model->forward_size;
-    const bool grows = step * size < embedded->shape[1];
-    lh_tensor *fresh = grows ? lh_slice(tape, embedded, 1, step * size, size) : NULL;
-    if (left == NULL) return fresh;
-    if (step >= model->steps) left = lh_slice(tape, left, 1, size, left->shape[1] - size);
-    if (fresh == NULL || left == NULL || left->shape[1] == 0) return grows ? fresh : left;
-    lh_tensor *const parts[] = {left, fresh};
-    return lh_concat(tape, 1, parts, 2);
-}
-
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
     const lh_staircase_pass core = lh_staircase_begin(&model->core, pass);
@@ -137,7 +124,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     lh_tensor *done = lh_sequence(core.tape, 3, embedded->shape);
     const lh_scope scope = lh_scope_open(core.tape);
     for (int64_t step = 0; step < chunks + model->steps - 1; ++step) {
-        x = step_tokens(model, core.tape, step, x, embedded);
+        x = lh_staircase_tokens(&core, embedded, size, model->steps, step, x);
         x = pass_once(model, &core, step, step - chunks, x);
         if (x == NULL) return lh_failed();
         const int64_t finished = step - model->steps + 1;

@@ -129,6 +129,19 @@ lh_tensor *lh_staircase_embed(const lh_staircase_pass *pass) {
                      lh_pass_batch(pass->pass)->tokens);
 }
 
+lh_tensor *lh_staircase_tokens(const lh_staircase_pass *pass, lh_tensor *embedded, int64_t size,
+                               int64_t times, int64_t step, lh_tensor *left) {
+    const bool grows = step * size < embedded->shape[1];
+    lh_tensor *fresh = grows ? lh_slice(pass->tape, embedded, 1, step * size, size) : NULL;
+    if (left == NULL) return fresh;
+    const int64_t gone = step >= times ? size : 0;
+    if (left->shape[1] == gone) return fresh;
+    if (gone > 0) left = lh_slice(pass->tape, left, 1, gone, left->shape[1] - gone);
+    if (!grows) return left;
+    lh_tensor *const parts[] = {left, fresh};
+    return lh_concat(pass->tape, 1, parts, 2);
+}
+
 /* Before attention and network, and behind their residual sums: one of the two norms. */
 static lh_tensor *normed_before(const lh_staircase_pass *pass, lh_tensor *x, lh_norm norm) {
     return pass->core->config.post_norm ? x : lh_norm_apply(norm, pass->pass, x);

@@ -78,6 +78,11 @@ lh_staircase_pass lh_staircase_begin(const lh_staircase_core *core, lh_pass *pas
 /* The batch's tokens embedded: [batch][length][width]. */
 lh_tensor *lh_staircase_embed(const lh_staircase_pass *pass);
 
+/* The tokens of a step: those left of the step before, without its oldest chunk of `size` where
+ * that has passed `times` times, then the new chunk where there is one. */
+lh_tensor *lh_staircase_tokens(const lh_staircase_pass *pass, lh_tensor *embedded, int64_t size,
+                               int64_t times, int64_t step, lh_tensor *left);
+
 /* What a layer makes queries, keys and values of: x through the norm before its attention, x itself
  * where norms lie behind. */
 lh_tensor *lh_staircase_normed(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x);
