@@ -101,19 +101,23 @@ local function verdict_of(row, trials, results, settings)
   return "none", failed, ends_of(row, trials, results, settings)
 end
 
+-- Why a row is not tuned whose trials chose none.
+local function lack_of(row, verdict, why)
+  if verdict == "waits" then return why or "its trials have not all ended" end
+  return ("none of its %d trials ended well%s"):format(#row.trials, why and (" (%s)"):format(why) or "")
+end
+
 -- Gives a row what its trials say; `failed` and `why` are known to the rank that has read them.
 local function take(row, verdict, failed, why)
-  row.verdict, row.left_out, row.failed_trials = verdict, verdict == "left_out", failed
   local trial = row.trials[tonumber(verdict)]
-  if trial then
-    local tried = trial.tried or trial.tuned
-    row.untuned = nil
+  local tried = trial and (trial.tried or trial.tuned)
+  row.verdict, row.left_out, row.failed_trials = verdict, verdict == "left_out", failed
+  row.untuned = not tried and lack_of(row, verdict, why) or nil
+  if not tried then
+    row.tuned = nil
+  elseif not row.tuned or row.tuned.values ~= tried.values then
     row.train = row.train:with(tried.values)
     row.tuned = { text = tried.text, values = tried.values, edges = edges_of(row.tune, tried.values) }
-  elseif verdict == "waits" then
-    row.untuned = why or "its trials have not all ended"
-  else
-    row.untuned = ("none of its %d trials ended well%s"):format(#row.trials, why and (" (%s)"):format(why) or "")
   end
 end
 
@@ -143,25 +147,26 @@ end
 --- trials, as far as these have ended under `settings` (results, scale, device); the others say in
 --- `untuned` what they lack. A row of a round for which the round before left no options is `left_out`.
 function tuning.settle(experiment, settings)
-  local stores = {}
   for _, each in ipairs(in_order(experiment)) do
     local row, trials = each.row, each.trials
     if not row.tune then
       wait_for_source(row)
-    elseif not row.tuned then
-      stores[trials] = stores[trials] or store.at(settings.results, trials.runs)
-      take(row, verdict_of(row, trials, stores[trials], settings))
+    elseif not (row.tuned and row.is_agreed) then
+      take(row, verdict_of(row, trials, store.under(settings, trials.runs), settings))
     end
   end
 end
 
---- The same on every rank: what rank 0 reads decides for all, whatever has ended since.
+--- The same on every rank: what rank 0 reads decides for all, whatever has ended since. A row has these options
+--- from then on, since runs of it begin.
 function tuning.agree(experiment, settings)
   local rows = in_order(experiment)
   local text = ranks.decide(function()
     tuning.settle(experiment, settings)
     local verdicts = {}
-    for _, each in ipairs(rows) do verdicts[#verdicts + 1] = each.row.verdict end
+    for _, each in ipairs(rows) do
+      verdicts[#verdicts + 1], each.row.is_agreed = each.row.verdict, each.row.tuned ~= nil
+    end
     return table.concat(verdicts, " ")
   end)
   if ranks.first then return end

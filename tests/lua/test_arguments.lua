@@ -50,4 +50,19 @@ for _, name in ipairs { "row", "seeds", "table", "plot", "fit", "best_at", "samp
 end
 for _, name in ipairs { "with", "option", "spelled" } do check("spec:" .. name, model[name], model) end
 
+t.test("lh.tune says what it refuses", function()
+  local by = "valid_bits_per_token"
+  for words, options in pairs {
+    ["field 'by' names a metric"] = { rate = { 1, 2 } },
+    ["no metric 'valid_bits_per_tokens' (did you mean 'valid_bits_per_token'?)"] = { rate = { 1, 2 }, by = by .. "s" },
+    ["no loss or score of the validation split"] = { rate = { 1, 2 }, by = "bits_per_token" },
+    ["'rate' takes the values that are tried"] = { rate = 1, by = by },
+    ["'rate' tries 1 twice"] = { rate = { 1, 2, 1.0 }, by = by },
+    ["tune: seeds must be a positive integer, not '0'"] = { rate = { 1, 2 }, by = by, seeds = 0 },
+    ["nothing is tried"] = { by = by },
+  } do
+    t.fails(function() lh.tune(options) end, words)
+  end
+end)
+
 t.finish()
