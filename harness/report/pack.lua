@@ -202,13 +202,6 @@ local function notes_of_trials(from, to)
   return notes
 end
 
--- The runs of an experiment in a folder of experiments would count twice.
-local function refuse_folder_of_experiments(to, name)
-  local inner = store.experiments(to)[1]
-  if not inner then return end
-  error(("%s: is a folder of experiments, such as %s; pack into %s/%s"):format(to, inner, to, name), 0)
-end
-
 --- Packs results/<experiment> at `from` into the folder `to`, which may be the same; gives the
 --- paths written, and lines that name the runs that `to` had with other scores and keeps, and trials that
 --- are not packed with the folder. `wanted`
@@ -217,7 +210,7 @@ end
 function pack.folder(from, to, wanted)
   if not core.is_folder(from) then error(from .. ": no such folder of results", 0) end
   core.make_folder(to)
-  refuse_folder_of_experiments(to, from:match "([^/]+)/*$")
+  store.refuse_folder_of_experiments(to, from:match "([^/]+)/*$", "pack")
   local paths, kept = {}, {}
   local notes, unlike = conflicts_of(from, to, wanted)
   for _, name in ipairs(core.list_folder(from)) do

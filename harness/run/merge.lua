@@ -112,7 +112,10 @@ function merge.folders(sources, target)
   end
   for _, source in ipairs(sources) do
     local before = #lines
-    if core.exists(source .. "/runs.csv") then add(source, target) end
+    if core.exists(source .. "/runs.csv") then
+      store.refuse_folder_of_experiments(target, source:match "[^/]*$", "merge")
+      add(source, target)
+    end
     for _, name in ipairs(store.experiments(source)) do add(source .. "/" .. name, target .. "/" .. name) end
     if #lines == before then error(begun.nothing(source), 0) end
   end

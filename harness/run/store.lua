@@ -80,6 +80,14 @@ function store.experiments(folder)
   return names
 end
 
+--- Fails where the folder `to`, into which an experiment's runs are to come ("pack", "merge"), is one of
+--- experiments: it would be an experiment, too, and its runs count twice. `name`: of the experiment's folder.
+function store.refuse_folder_of_experiments(to, name, what)
+  local inner = store.experiments(to)[1]
+  if not inner then return end
+  error(("%s: is a folder of experiments, such as %s; %s into %s/%s"):format(to, inner, what, to, name), 0)
+end
+
 -- Removes files of a run, unless a process is at it; with `is_meant` only where that says so then.
 local function remove_idle(made, id, paths, is_meant)
   local lock_file = made:checkpoint(id) .. ".lock"

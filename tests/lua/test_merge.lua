@@ -55,6 +55,13 @@ t.test("nothing is left to go on from of a run that is finished elsewhere", func
   t.check(not has_best, "best weights of one that was killed as it ended here")
 end)
 
+t.test("an experiment is not merged into a folder of experiments", function()
+  local target = folder .. "/finished"
+  t.fails(function() merge.folders({ fill("alone", "done", 1, 2) }, target) end,
+    ("%s: is a folder of experiments, such as mine; merge into %s/mine"):format(target, target))
+  t.check(not core.exists(target .. "/runs.csv"), "runs beside experiments")
+end)
+
 t.test("columns of a curve that are a model's own come along", function()
   local gated = store.of(fill("gated", "done", 1, 2))
   gated:write_curve("run", { { step = 1, loss_bits = 2, gate_0 = 0.25 } }, { "gate_0" })
