@@ -3,6 +3,7 @@
 local begun = require "longhaul.run.begun"
 local core = require "longhaul.core"
 local finished = require "longhaul.run.finished"
+local lists = require "longhaul.run.lists"
 local store = require "longhaul.run.store"
 
 local merge = {}
@@ -13,14 +14,14 @@ local function copy_of(run, columns)
   return copy
 end
 
--- The runs of `from` that the other folder lacks, or has unfinished, and the columns of the file.
+-- The finished runs of `from` that the other folder has not finished, the others that it has not begun, whose
+-- checkpoint goes with a curve of its own; and the columns of the file.
 local function missing_runs(from, to)
-  local list, columns, known = {}, from:columns(), to:by_id()
+  local list, columns, known, is_begun = {}, from:columns(), to:by_id(), lists.set(to:begun()).has
   for _, run in ipairs(from:rows()) do
-    local there = known[run.run_id]
-    if not there or (finished.is_over(run.status) and not finished.is_over(there.status)) then
-      list[#list + 1] = copy_of(run, columns)
-    end
+    local id, there = run.run_id, known[run.run_id]
+    local is_missing = finished.is_over(run.status) and not (there and finished.is_over(there.status))
+    if is_missing or not there and not is_begun[id] then list[#list + 1] = copy_of(run, columns) end
   end
   return list, columns
 end

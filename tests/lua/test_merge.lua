@@ -55,6 +55,20 @@ t.test("nothing is left to go on from of a run that is finished elsewhere", func
   t.check(not has_best, "best weights of one that was killed as it ended here")
 end)
 
+t.test("a failed attempt takes the place of none that was begun", function()
+  local begun = store.open(folder .. "/begun", "mine")
+  begun:write_curve("run", { { step = 1, loss_bits = 9 }, { step = 2, loss_bits = 9 } })
+  core.write_file(begun:checkpoint "run", "of step 2")
+  fill("lost", "failed", 1, 7)
+  merge.folders({ folder .. "/lost" }, folder .. "/begun")
+  t.equal(#begun:read_curve("run", math.huge), 2)
+  t.equal(begun:find "run", nil)
+  merge.folders({ folder .. "/lost" }, folder .. "/nothing")
+  t.equal(parts_of "nothing", "failed, 1 points of 7, probes: old 7")
+  merge.folders({ folder .. "/finished" }, folder .. "/begun")
+  t.equal(parts_of "begun", "done, 3 points of 2, probes: new 2")
+end)
+
 t.test("an experiment is not merged into a folder of experiments", function()
   local target = folder .. "/finished"
   t.fails(function() merge.folders({ fill("alone", "done", 1, 2) }, target) end,
