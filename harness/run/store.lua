@@ -201,6 +201,15 @@ local function check_seeds(path, rows)
   end
 end
 
+-- The rows without those of a run that stands there again, as where two files were put one behind the other: the one
+-- that counts of a seed's stays.
+local function each_once(rows)
+  if #csv.distinct(rows, { "run_id" }) == #rows then return rows end
+  local list = {}
+  for i, alike in ipairs(csv.groups(rows, { "run_id" })) do list[i] = finished.of_seeds(alike)[1] end
+  return list
+end
+
 -- A row that is being appended gets its first byte last, which no clock of the file system need
 -- show.
 local function runs_of(path)
@@ -208,7 +217,7 @@ local function runs_of(path)
   if path then rows, columns, size, unfinished = csv.rows(path, needed_columns, is_numeric) end
   check_identity(path, rows)
   check_seeds(path, rows)
-  return { rows = rows, columns = columns, size = size }, unfinished
+  return { rows = each_once(rows), columns = columns, size = size }, unfinished
 end
 
 local function read_runs(self) return known(self, self.file, runs_of) end
@@ -328,27 +337,30 @@ local function append(self, row, extra)
   return true
 end
 
---- Adds a run's row or replaces the one with its id.
+-- Takes what rows have of a run away; gives the place where it first stood, or nil.
+local function take_out(rows, id)
+  local place
+  for i = #rows, 1, -1 do
+    if rows[i].run_id == id then
+      table.remove(rows, i)
+      place = i
+    end
+  end
+  return place
+end
+
+--- Adds a run's row or replaces what there is with its id.
 function Store:put(row, extra)
   if append(self, row, extra) then return end
   self:update(function(rows)
-    for i, other in ipairs(rows) do
-      if other.run_id == row.run_id then
-        rows[i] = row
-        return
-      end
-    end
-    rows[#rows + 1] = row
+    local place = take_out(rows, row.run_id)
+    table.insert(rows, place or #rows + 1, row)
   end, extra)
 end
 
 --- Removes a run's row, and its probes, which would tell of a run whose row was lost.
 function Store:forget(id)
-  self:update(function(rows)
-    for i = #rows, 1, -1 do
-      if rows[i].run_id == id then table.remove(rows, i) end
-    end
-  end)
+  self:update(function(rows) take_out(rows, id) end)
   core.remove_file(self:probes(id))
 end
 

@@ -72,6 +72,39 @@ t.test("a row is replaced by its id and its factors become columns", function()
   t.equal(results:find("c"), nil)
 end)
 
+t.test("a run that stands twice in a file, as of two that were joined by hand, is one", function()
+  local made = store.open(folder, "joined")
+  local function put(id, seed, status, mse, date)
+    made:put { run_id = id, identity = 2, seed = seed, row = "x", configuration = "c", status = status, mse = mse,
+      date = date }
+  end
+  put("a", 1, "done", 1, "2026-01-01")
+  put("b", 2, "failed", nil, "2026-01-01")
+  put("c", 3, "done", 3, "2026-01-01")
+  local first = core.read_file(made.file)
+  for _, id in ipairs { "a", "b", "c" } do made:forget(id) end
+  put("b", 2, "done", 5, "2026-01-02")
+  put("a", 1, "failed", nil, "2026-01-02")
+  put("c", 3, "done", 6, "2026-01-02")
+  core.write_file(made.file, first .. core.read_file(made.file):match "\n(.*)$")
+  local function said()
+    local texts = {}
+    for i, row in ipairs(made:rows()) do texts[i] = row.run_id .. row.status .. row.mse end
+    t.equal(#made:by_configuration().c, #texts)
+    t.equal(made:find(made:rows()[1].run_id), made:rows()[1])
+    return table.concat(texts, " ")
+  end
+  t.equal(said(), "adone1 bdone5 cdone6")
+  put("a", 1, "done", 7, "2026-01-03")
+  t.equal(said(), "adone7 bdone5 cdone6")
+  t.equal(#csv.read(made.file), 5)
+  put("d", 4, "done", 8, "2026-01-03")
+  t.equal(said(), "adone7 bdone5 cdone6 ddone8")
+  made:forget "b"
+  t.equal(said(), "adone7 cdone6 ddone8")
+  t.equal(#csv.read(made.file), 4)
+end)
+
 t.test("rows for reading alone have the fields of rows that are read whole", function()
   local path = write("lazy.csv", '\xEF\xBB\xBFa,b,c\n1,"x, ""y""\nz",\n,\'=1+1,3\n')
   local whole, lazy = csv.read(path), csv.rows(path)

@@ -77,7 +77,7 @@ return {
     file = "harness/run/store.lua", tests = store .. " tests/lua/test_results.lua tests/lua/test_timing.lua tests/lua/test_migrate.lua " .. whole_run,
     { "core.remove_file(self:last_checkpoint(id))", "", "a forced run leaves the last checkpoint of the one before" },
     { "if csv.number(point.step) <= step then", "if csv.number(point.step) < step then", "a curve loses its last point on resuming" },
-    { "if other.run_id == row.run_id then", "if other.row == row.row then", "a run replaces others of its row" },
+    { "if rows[i].run_id == id then", "if rows[i].run_id ~= nil then", "a run replaces all others" },
     { "table.move(records, 1, #records, #rows + 1, rows)", "table.move(records, 1, #records, 1, rows)", "step times replace others" },
     { 'if (row.identity or "") == "" then', 'if row.identity == "0" then', "results of an older longhaul are read" },
     { "if not before or before.changing or before.stamp ~= stamp then", "if not before then", "a changed file is not read again" },
