@@ -31,7 +31,7 @@ local function key_of(row, dataset) return row .. "\n" .. dataset end
 function results.latest_of(runs)
   local latest, dates = 1, csv.texts(runs, "date")
   for i = 2, #runs do
-    if dates[i] >= dates[latest] then latest = i end
+    if (dates[i] or "") >= (dates[latest] or "") then latest = i end
   end
   return runs[latest]
 end

@@ -42,8 +42,9 @@ local most_read = 2 ^ 25
 
 -- ---- what was trained here ----
 
+-- A file may lack what a row of a script always has.
 local function key_of(threads, class, model, task_name, task, precision)
-  return table.concat({ threads, class, model, task_name, task, precision }, "\n")
+  return table.concat({ threads, class or "", model or "", task_name or "", task or "", precision or "" }, "\n")
 end
 
 -- Of finished runs on this machine: by threads, model and task the seconds of a token in training,

@@ -368,6 +368,17 @@ t.test("what was trained here wins, what was trained elsewhere says nothing", fu
   record.machine, record.kernels = machine.cpu, "cpu-other"
   results:put(record)
   t.equal(expected_of({ row }, { stores = { results } })[1].expected.by, "probe")
+  record.kernels = machine.kernels
+  for _, gone in ipairs { "class", "task", "model_options", "task_options", "precision" } do
+    results:put(record)
+    t.equal(expected_of({ row }, { stores = { results } })[1].expected.by, "runs")
+    local records, columns = csv.read(results.file)
+    for i, name in ipairs(columns) do
+      if name == gone then table.remove(columns, i) end
+    end
+    csv.write(results.file, columns, records)
+    t.equal(expected_of({ row }, { stores = { results } })[1].expected.by, "probe")
+  end
 end)
 
 t.test("evaluations count, those during training too", function()

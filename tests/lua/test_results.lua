@@ -41,6 +41,13 @@ local function cells_of(bench, at)
   return by_name, table.concat(tables.notes(made), "\n"), made
 end
 
+t.test("the last of runs of which some do not say when they were made, or none does", function()
+  local a, b, c = { date = "2026-01-01" }, { date = "2026-01-02" }, {}
+  t.equal(results.latest_of { a, b, c }, b)
+  t.equal(results.latest_of { c, a }, a)
+  t.equal(results.latest_of { {}, c }, c)
+end)
+
 t.test("scales and devices stay apart", function()
   local bench = bench_of("apart", { "a" }, { "bits_per_byte" })
   for i, at in ipairs { { "small", "cpu" }, { "smoke", "cpu" }, { "small", "cuda" } } do

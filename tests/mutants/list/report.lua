@@ -326,7 +326,7 @@ return {
   },
   {
     file = "harness/report/results.lua", tests = "tests/lua/test_results.lua tests/lua/test_shown_times.lua",
-    { "if dates[i] >= dates[latest] then latest = i end", "latest = i", "the last of the file is the latest" },
+    { 'if (dates[i] or "") >= (dates[latest] or "") then latest = i end', "latest = i", "the last of the file is the latest" },
     { "if group.script and not group.other then return", "if group.script then return", "old runs have what the script says now" },
     { "values[seed] = numbers[#seeds]", "values[seed] = numbers[i]", "values behind a seed without one move on" },
     { 'found.failed == 0 and "diverged"', 'found.diverged > 0 and "diverged"', "a failed seed beside a diverged one is none" },
