@@ -60,19 +60,20 @@ local function record_of(row, round)
   return record
 end
 
+-- What a round is called, by the first of its rows: no other folder, which this one may be merged with, has it.
+local function name_of_round(row)
+  return "migrated " .. core.hash(table.concat({ row.run_id, row.date or "", row.step_time_ms }, " "), 16)
+end
+
 -- The rounds that the times of a file tell of: their records, and the rows whose baseline is no
 -- longer in their round.
 local function rounds_of(groups)
-  local records, rounds, count, based, known = {}, {}, 0, {}, {}
+  local records, rounds, based, known = {}, {}, {}, {}
   for _, group in ipairs(groups) do
     for _, row in ipairs(group.configurations == 1 and group or {}) do
       local base = base_of(row)
       local key = base and ("%s\n%s\n%s\n%.10g"):format(row.dataset, row.scale, row.device, base)
-      local round = key and rounds[key]
-      if not round then
-        count = count + 1
-        round = ("migrated %d"):format(count)
-      end
+      local round = key and rounds[key] or name_of_round(row)
       if key then rounds[key] = round end
       if base and tonumber(row.relative_step_time) == 1 then based[round] = true end
       local time = round .. row.configuration .. row.step_time_ms
@@ -105,12 +106,13 @@ end
 
 -- Times that were moved before stay, but for those of an earlier try that was cut off.
 local function write_timings(path, records)
-  local kept = {}
+  local kept, is_moved = {}, {}
+  for _, record in ipairs(records) do is_moved[record.round] = true end
   for _, record in ipairs(core.exists(path) and csv.read(path) or {}) do
-    if not record.round:find "^migrated " then kept[#kept + 1] = record end
+    if not is_moved[record.round] then kept[#kept + 1] = record end
   end
   table.move(records, 1, #records, #kept + 1, kept)
-  if #kept > 0 then csv.write(path, store.timing_columns, kept) end
+  if #kept > 0 then csv.write(path, store.all_columns(store.timing_columns, kept, {}), kept) end
 end
 
 local function is_old(row) return not has(row, "identity") end

@@ -4,8 +4,10 @@ local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local lh = require "longhaul"
+local merge = require "longhaul.run.merge"
 local migrate = require "longhaul.run.migrate"
 local results = require "longhaul.report.results"
+local step_times = require "longhaul.run.step_times"
 local store = require "longhaul.run.store"
 local tables = require "longhaul.report.table"
 
@@ -158,14 +160,37 @@ t.test("tables show them as stale, with relative times of their own rounds", fun
 end)
 
 t.test("runs that an older longhaul adds later leave today's times, and what the first migration kept", function()
-  csv.write(path .. "/timings.csv", store.timing_columns,
-    { { round = "today", configuration = "c", step_time_ms = 3, identity = 2 } })
+  local moved = csv.read(path .. "/timings.csv")
+  table.insert(moved, 1, { round = "today", configuration = "c", step_time_ms = 3, identity = 2 })
+  csv.write(path .. "/timings.csv", store.timing_columns, moved)
   local rows, known = csv.read(path .. "/runs.csv")
   rows[#rows + 1] = old_run("later", "free", 3, 7)
   csv.write(path .. "/runs.csv", known, rows)
   t.contains(migrate.folder(path)[1], "1 runs are of identity 1")
-  t.equal(csv.read(path .. "/timings.csv")[1].round, "today")
+  local now = csv.read(path .. "/timings.csv")
+  t.equal(#now, #moved + 1)
+  for i, record in ipairs(moved) do
+    t.equal(now[i].round .. now[i].step_time_ms, record.round .. record.step_time_ms)
+  end
+  t.equal(now[#now].row .. now[#now].step_time_ms, "free7")
   t.equal(core.read_file(path .. "/runs.csv.v1"), original)
+end)
+
+t.test("rounds of two machines stay apart where their folders are merged", function()
+  local at = { laptop = { 10, 8 }, cluster = { 40, 10 } }
+  for name, ms in pairs(at) do
+    core.make_folder(folder .. "/" .. name)
+    csv.write(folder .. "/" .. name .. "/runs.csv", columns, { old_run("b", "base", 1, ms[1], ms[1]),
+      old_run(name, name, 1, ms[2], ms[1]) })
+    migrate.folder(folder .. "/" .. name)
+  end
+  merge.folders({ folder .. "/cluster" }, folder .. "/laptop")
+  local made = store.at(folder, "laptop")
+  local base = made:find("b").configuration
+  for name, ms in pairs(at) do
+    local _, _, ratio = step_times.of(made):ratio(made:find(name).configuration, base)
+    t.equal(ratio, ms[2] / ms[1])
+  end
 end)
 
 t.test("rows of a label at several places are several rows, timed in a round each", function()
