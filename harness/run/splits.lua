@@ -53,17 +53,17 @@ function splits.of(names, from, joined)
   return said_by, false
 end
 
---- Fails where files of JSON lines, which are copied to where they lie below `from` and split when they are read there,
---- would not all be read: where a folder is a split, that is all that is read.
+--- Fails where files of JSON lines (of splits.files), which are copied to where they lie below `from` and split when
+--- they are read there, would not all be read: where a folder is a split, that is all that is read.
 function splits.check_lines(paths, from)
-  local folders, parted = folders_of(from)
+  local folders = folders_of(from)
   local names, any, outside = {}, false, nil
   for i, path in ipairs(paths) do
     local name = path:sub(#from + 2)
     names[i] = name
     if folders[name:match "^[^/]+"] then any = true else outside = outside or name end
   end
-  if any and outside and not parted then refuse(from, outside) end
+  if any and outside then refuse(from, outside) end
   splits.of(names, from)
 end
 
