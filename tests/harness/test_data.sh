@@ -296,6 +296,14 @@ succeeds "folders of splits are these" "9 9 0" lengths folders
 succeeds "with what lay in them" "valid 3" cat "$XDG_CACHE_HOME"/longhaul/folders/valid/*
 succeeds "a folder test/ among sources is none" "18" count sources
 succeeds "so that its files are trained on" "test" cat "$XDG_CACHE_HOME"/longhaul/sources/train/*
+mkdir -p "$scratch/trained/train" "$scratch/held_out"/{valid,test,src} "$scratch/joined_names"/wiki.{train,test}
+for file in trained/train/1.txt trained/README.md held_out/{valid,test,src}/1.c joined_names/wiki.{train,test}/1.txt; do
+    echo "$file" >"$scratch/$file"
+done
+succeeds "nor is a folder train/ alone" "2 documents" "$LONGHAUL_BIN" data import "$scratch/trained"
+fails 1 "without train/ nothing lies beside splits" "'src/1.c' is not" "$LONGHAUL_BIN" data import "$scratch/held_out"
+"$LONGHAUL_BIN" data import "$scratch/joined_names" --join-folders >/dev/null
+succeeds "a folder that is a document is called after no split" "1 1 0" lengths joined_names
 
 # What is read in place of a folder is imported of it, and no more: nothing is trained on that is tested on there.
 mkdir -p "$scratch"/parted/{train,dev,test} "$scratch"/parted_lines/{train,test} "$scratch/halved" "$scratch/named_lines"
