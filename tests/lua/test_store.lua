@@ -387,6 +387,26 @@ t.test("what a run would go on from goes once it is over, unless a process has i
   t.equal((left_of_attempt "failed":gsub(" a.snapshot.lock", "")), all)
 end)
 
+t.test("so does each of these files where it is alone", function()
+  for _, file in ipairs { "checkpoint", "best_weights", "forced", "builds" } do
+    local made = store.open(folder, "alone-" .. file)
+    made:put { run_id = "a", identity = 2, seed = 1, row = "x", status = "done" }
+    for _, id in ipairs { "a", "b" } do core.write_file(made[file](made, id), "kept") end
+    made:prepare()
+    t.check(not core.exists(made[file](made, "a")), file .. " of a run that is over")
+    t.check(core.exists(made[file](made, "b")), file .. " of one that is not")
+  end
+end)
+
+t.test("results lie in a folder, in those in it, and in those in these", function()
+  local top = folder .. "/depths"
+  core.make_folder(top .. "/machine/experiment/curves/more")
+  core.write_file(top .. "/machine/file", "")
+  local paths = store.folders(top)
+  for i, path in ipairs(paths) do paths[i] = path:sub(#folder + 2) end
+  t.equal(table.concat(paths, " "), "depths depths/machine depths/machine/experiment")
+end)
+
 t.test("a run that has lost its row by then is begun again, and keeps what it goes on from", function()
   local made, lock = store.open(folder, "forced"), core.lock
   made:put { run_id = "a", identity = 2, seed = 1, row = "x", status = "done" }
