@@ -282,12 +282,16 @@ end
 --- for a run), machine (core.machine()).
 function timing.measure(runs, results, settings)
   local groups = groups_of(runs, settings.bases)
+  local left = groups
   for _ = 1, settings.rounds do
-    for _, group in ipairs(groups) do
+    local again = {}
+    for _, group in ipairs(left) do
       local memory = memory_on(group[1].device)
       local text = ranks.decide(function() return choose_parts(group, results, settings, memory) end)
       measure_round(group, text, results, settings)
+      if text ~= "" then again[#again + 1] = group end
     end
+    left = again
   end
   if ranks.first then step_times.project(results, shown_against(groups)) end
 end

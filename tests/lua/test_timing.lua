@@ -278,10 +278,14 @@ t.test("a round on a busy machine is marked, and measured again when the machine
   t.equal(store.at(folder, "busy"):rows()[1].peak_memory_bytes, "1000")
   t.equal(#measure(made), 0) -- still busy
   t.contains(table.concat(said), "left for a run when it is idle")
+  t.equal(#measure(made, { rounds = 3 }), 2)
+  local before = #table.concat(said)
+  t.equal(#measure(made, { rounds = 3 }), 0)
+  t.equal(select(2, table.concat(said):sub(before + 1):gsub("left for a run", "")), 1, "once for all rounds")
   played.load = 0
   t.equal(#measure(made), 1)
-  t.equal(#rounds "busy", 4)
-  t.equal(rounds("busy")[3].busy, "no")
+  t.equal(#rounds "busy", 8)
+  t.equal(rounds("busy")[7].busy, "no")
   t.equal(store.at(folder, "busy"):rows()[1].step_time_ms, "1")
   t.equal(#measure(made), 0)
 end))
