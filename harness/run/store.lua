@@ -291,18 +291,12 @@ local function change_file(self, path, columns, change, extra)
   local lock <close> = core.lock(self.path .. "/.lock")
   local rows = core.exists(path) and csv.read(path) or {}
   self.known[path] = nil
-  if change(rows) == false then return end
+  change(rows)
   csv.write(path, store.all_columns(columns, rows, extra or {}), rows)
 end
 
---- Changes rows under the lock: `change(rows)` edits the array in place; false leaves the file as
---- it is.
-function Store:update(change, extra)
-  change_file(self, self.file, store.columns, function(rows)
-    check_identity(self.file, rows)
-    return change(rows)
-  end, extra)
-end
+--- Changes rows, which have been read before, under the lock: `change(rows)` edits the array in place.
+function Store:update(change, extra) change_file(self, self.file, store.columns, change, extra) end
 
 local function has_all(columns, names)
   local there = lists.set(columns)
