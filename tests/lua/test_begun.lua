@@ -1,4 +1,5 @@
--- A folder whose runs have all only begun is not said to be empty, whoever looks into it.
+-- What has begun: a folder of such runs alone is not said to be empty, whoever looks into it, and what is over leaves
+-- nothing to go on from.
 local t = dofile "tests/test.lua"
 local begun = require "longhaul.run.begun"
 local core = require "longhaul.core"
@@ -98,6 +99,71 @@ t.test("a run that has a row has not only begun, whatever it keeps", function()
   core.write_file(("%s/ended/curves/%s.csv"):format(folder, record.run_id), "step\n")
   core.write_file(("%s/ended/checkpoints/%s-last.snapshot"):format(folder, record.run_id), "")
   t.equal(#store.at(folder, "ended"):begun(), 0)
+end)
+
+-- What is left of an attempt at a run of this status, which another process may have by then.
+local function left_of_attempt(status, is_locked)
+  local made = store.open(folder, "attempt-" .. status)
+  made:put { run_id = "a", identity = 2, seed = 1, row = "x", status = status }
+  for _, path in ipairs { made:checkpoint "a", made:best_weights "a", made:forced "a", made:last_checkpoint "a" } do
+    core.write_file(path, "kept")
+  end
+  local lock = core.lock
+  core.lock = function(...) if not is_locked then return lock(...) end end
+  made:prepare()
+  core.lock = lock
+  local names = core.list_folder(made.path .. "/checkpoints")
+  table.move(core.list_folder(made.path .. "/weights"), 1, 1, #names + 1, names)
+  return table.concat(names, " ")
+end
+
+t.test("a run that is forced leaves nothing of the run before it, or goes on where its command began it", function()
+  local made = store.open(folder, "forced")
+  local function left_after(goes_on)
+    for _, path in ipairs { made:checkpoint "a", made:last_checkpoint "a", made:last_checkpoint "b",
+      made:best_weights "a" } do
+      core.write_file(path, "of before")
+    end
+    made:begin_forced("a", goes_on)
+    return table.concat(core.list_folder(made.path .. "/checkpoints"), " ") .. " "
+      .. table.concat(core.list_folder(made.path .. "/weights"), " ")
+  end
+  t.equal(left_after(true), "a.forced b-last.snapshot ")
+  t.equal(left_after(true), "a-last.snapshot a.forced a.snapshot b-last.snapshot a.best.safetensors")
+  t.equal(left_after(false), "a.forced b-last.snapshot ")
+end)
+
+t.test("what a run would go on from goes once it is over, unless a process has it", function()
+  t.equal(left_of_attempt "done", "a-last.snapshot")
+  t.equal(left_of_attempt "diverged", "a-last.snapshot")
+  local all = "a-last.snapshot a.forced a.snapshot a.best.safetensors"
+  t.equal(left_of_attempt("done", true), all)
+  t.equal((left_of_attempt "failed":gsub(" a.snapshot.lock", "")), all)
+end)
+
+t.test("so does each of these files where it is alone", function()
+  for _, file in ipairs { "checkpoint", "best_weights", "forced", "builds" } do
+    local made = store.open(folder, "alone-" .. file)
+    made:put { run_id = "a", identity = 2, seed = 1, row = "x", status = "done" }
+    for _, id in ipairs { "a", "b" } do core.write_file(made[file](made, id), "kept") end
+    made:prepare()
+    t.check(not core.exists(made[file](made, "a")), file .. " of a run that is over")
+    t.check(core.exists(made[file](made, "b")), file .. " of one that is not")
+  end
+end)
+
+t.test("a run that has lost its row by then is begun again, and keeps what it goes on from", function()
+  local made, lock = store.open(folder, "forced"), core.lock
+  made:put { run_id = "a", identity = 2, seed = 1, row = "x", status = "done" }
+  core.write_file(made:checkpoint "a", "kept")
+  core.lock = function(...)
+    core.lock = lock
+    store.at(folder, "forced"):forget "a"
+    return lock(...)
+  end
+  made:prepare()
+  core.lock = lock
+  t.check(core.exists(made:checkpoint "a"), "its checkpoint")
 end)
 
 os.execute("rm -r " .. quote.shell(folder))

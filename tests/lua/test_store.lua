@@ -341,6 +341,13 @@ t.test("a row that is being added is there once it is whole, whatever the clock 
   core.file_stamp = stamp
 end)
 
+t.test("who have one settings share a store", function()
+  local settings = { results = folder }
+  t.equal(store.under(settings, "slow"), store.under(settings, "slow"))
+  t.check(store.under(settings, "slow") ~= store.under(settings, "torn"), "of another experiment")
+  t.check(store.under(settings, "slow") ~= store.under({ results = folder }, "slow"), "of other settings")
+end)
+
 t.test("the first columns are the fixed ones, in their order", function()
   local _, columns = csv.read(folder .. "/bench/runs.csv")
   for i, name in ipairs(store.columns) do t.equal(columns[i], name) end
@@ -354,50 +361,6 @@ t.test("a stale half-written file does no harm", function()
   t.equal(#results:rows(), 3)
 end)
 
--- What is left of an attempt at a run of this status, which another process may have by then.
-local function left_of_attempt(status, is_locked)
-  local made = store.open(folder, "attempt-" .. status)
-  made:put { run_id = "a", identity = 2, seed = 1, row = "x", status = status }
-  for _, path in ipairs { made:checkpoint "a", made:best_weights "a", made:forced "a", made:last_checkpoint "a" } do
-    core.write_file(path, "kept")
-  end
-  local lock = core.lock
-  core.lock = function(...) if not is_locked then return lock(...) end end
-  made:prepare()
-  core.lock = lock
-  local names = core.list_folder(made.path .. "/checkpoints")
-  table.move(core.list_folder(made.path .. "/weights"), 1, 1, #names + 1, names)
-  return table.concat(names, " ")
-end
-
-t.test("a run that is forced leaves nothing of the run before it that an extension could go on from", function()
-  local made = store.open(folder, "forced")
-  for _, path in ipairs { made:checkpoint "a", made:last_checkpoint "a", made:last_checkpoint "b" } do
-    core.write_file(path, "of before")
-  end
-  made:begin_forced("a", false)
-  t.equal(table.concat(core.list_folder(made.path .. "/checkpoints"), " "), "a.forced b-last.snapshot")
-end)
-
-t.test("what a run would go on from goes once it is over, unless a process has it", function()
-  t.equal(left_of_attempt "done", "a-last.snapshot")
-  t.equal(left_of_attempt "diverged", "a-last.snapshot")
-  local all = "a-last.snapshot a.forced a.snapshot a.best.safetensors"
-  t.equal(left_of_attempt("done", true), all)
-  t.equal((left_of_attempt "failed":gsub(" a.snapshot.lock", "")), all)
-end)
-
-t.test("so does each of these files where it is alone", function()
-  for _, file in ipairs { "checkpoint", "best_weights", "forced", "builds" } do
-    local made = store.open(folder, "alone-" .. file)
-    made:put { run_id = "a", identity = 2, seed = 1, row = "x", status = "done" }
-    for _, id in ipairs { "a", "b" } do core.write_file(made[file](made, id), "kept") end
-    made:prepare()
-    t.check(not core.exists(made[file](made, "a")), file .. " of a run that is over")
-    t.check(core.exists(made[file](made, "b")), file .. " of one that is not")
-  end
-end)
-
 t.test("results lie in a folder, in those in it, and in those in these", function()
   local top = folder .. "/depths"
   core.make_folder(top .. "/machine/experiment/curves/more")
@@ -405,20 +368,6 @@ t.test("results lie in a folder, in those in it, and in those in these", functio
   local paths = store.folders(top)
   for i, path in ipairs(paths) do paths[i] = path:sub(#folder + 2) end
   t.equal(table.concat(paths, " "), "depths depths/machine depths/machine/experiment")
-end)
-
-t.test("a run that has lost its row by then is begun again, and keeps what it goes on from", function()
-  local made, lock = store.open(folder, "forced"), core.lock
-  made:put { run_id = "a", identity = 2, seed = 1, row = "x", status = "done" }
-  core.write_file(made:checkpoint "a", "kept")
-  core.lock = function(...)
-    core.lock = lock
-    store.at(folder, "forced"):forget "a"
-    return lock(...)
-  end
-  made:prepare()
-  core.lock = lock
-  t.check(core.exists(made:checkpoint "a"), "its checkpoint")
 end)
 
 t.test("points of a curve after the checkpoint are dropped", function()

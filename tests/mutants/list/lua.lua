@@ -74,7 +74,7 @@ return {
     { "machine_after - machine - spent", "machine_after - machine", "what this process uses is used by others" },
   },
   {
-    file = "harness/run/store.lua", tests = store .. " tests/lua/test_results.lua tests/lua/test_timing.lua tests/lua/test_migrate.lua " .. whole_run,
+    file = "harness/run/store.lua", tests = store .. " tests/lua/test_begun.lua tests/lua/test_results.lua tests/lua/test_timing.lua tests/lua/test_migrate.lua " .. whole_run,
     { "core.remove_file(self:last_checkpoint(id))", "", "a forced run leaves the last checkpoint of the one before" },
     { "if csv.number(point.step) <= step then", "if csv.number(point.step) < step then", "a curve loses its last point on resuming" },
     { "if rows[i].run_id == id then", "if rows[i].run_id ~= nil then", "a run replaces all others" },
