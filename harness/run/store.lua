@@ -491,9 +491,8 @@ end
 --- The last whole point of the curve of a run that may be under way, by column; nil where there is none.
 --- Curves hold names and numbers, nothing that CSV would quote.
 function Store:last_point(id)
-  if not core.exists(self:curve(id)) then return nil end
   local is_read, curve = pcall(core.read_file, self:curve(id))
-  if not is_read then return nil end -- its run fails when it writes there, and says why; others go on
+  if not is_read then return nil end -- where there is one, its run fails when it writes there, and says why
   local lines = {}
   for line in curve:gmatch "([^\n]*)\n" do
     lines[math.min(#lines + 1, 2)] = line

@@ -407,6 +407,22 @@ t.test("a curve grows point by point, and a torn last line is left out and left 
   end
 end)
 
+t.test("the last whole point of a curve that is being written", function()
+  local made = store.open(folder, "last")
+  t.equal(made:last_point "a", nil)
+  made:write_curve("a", {})
+  t.equal(made:last_point "a", nil)
+  local function last(text)
+    write("last/curves/a.csv", "step,loss_bits,layer_0_rsa_gate\n" .. text)
+    local point = made:last_point "a"
+    return ("%s %s %s"):format(point.step, point.loss_bits, point.layer_0_rsa_gate)
+  end
+  t.equal(last "1,3,\n", "1 3 nil")
+  t.equal(last "1,3,\n2,2.5,0.5\n3,1.", "2 2.5 0.5")
+  core.make_folder(made:curve "b")
+  t.equal(made:last_point "b", nil)
+end)
+
 t.test("a finished run that begins again is not taken for one whose row was lost", function()
   local lost = require "longhaul.run.lost"
   local results = store.open(folder, "again")
