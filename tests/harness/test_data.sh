@@ -335,6 +335,8 @@ fails 1 "nor into a corpus that cannot be opened" "'extra.jsonl' is not" "$LONGH
 mkdir "$scratch/named_lines/test"
 mv "$scratch/named_lines/valid.jsonl" "$scratch/named_lines/test"
 fails 1 "nor where a folder that is a split would hide them" "'extra.jsonl' is not" "$LONGHAUL_BIN" data import "$scratch/named_lines"
+rm "$scratch/named_lines/train.jsonl"
+fails 1 "also where there is no other split" "'extra.jsonl' is not" "$LONGHAUL_BIN" data import "$scratch/named_lines"
 quietly 1 "and nothing is left" test -e "$XDG_CACHE_HOME/longhaul/named_lines"
 
 # A corpus is one import: another of its name is refused, or takes its place.
