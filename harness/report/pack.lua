@@ -63,7 +63,7 @@ local function remove_parts(folder, results, runs)
     local id = name:match "^[^.]*"
     if not is_needed(results, id, is_packed[id]) then assert(os.remove(folder .. "/" .. name)) end
   end
-  if core.is_folder(folder) and #core.list_folder(folder) == 0 then assert(os.remove(folder)) end
+  if #core.list_folder(folder) == 0 then os.remove(folder) end -- unless hidden files of others keep it
 end
 
 local function write_parts(from, to, name, runs)

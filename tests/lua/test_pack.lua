@@ -77,6 +77,16 @@ t.test("a folder is packed where it stands, twice too", function()
   says_the_same "two"
 end)
 
+t.test("so it is where a hidden file of another program lies among its parts", function()
+  local made = fill "hidden"
+  core.write_file(made.path .. "/curves/.DS_Store", "")
+  pack.folder(made.path, made.path)
+  says_the_same "hidden"
+  t.equal(#core.list_folder(made.path .. "/curves"), 0)
+  t.check(core.exists(made.path .. "/curves/.DS_Store"), "the other program's file")
+  t.check(not core.is_folder(made.path .. "/probes"), "probes are not packed")
+end)
+
 -- Its row comes when it ends, and its curve begins again at the checkpoint.
 t.test("of a run that was interrupted nothing is taken from where it stands", function()
   local made = fill "stopped"
