@@ -92,7 +92,7 @@ end
 -- The checkpoint that a run goes on from, or "": its own, or the last one of a finished run that
 -- differs in its number of steps alone, and the id of the run whose curve it continues.
 local function beginning_of(run, results)
-  local words = ranks.decide(function()
+  local words = ranks.decide_or_fail(function()
     local own = results:checkpoint(run.id)
     if core.exists(own) then return run.id .. " " .. own end
     local shorter = not run.starts_over and extension.of(run, results)
@@ -324,7 +324,7 @@ function training.run(run, results, machine, shown)
   local record, trained = new_record(run, machine), false
   local good, outcome = pcall(function()
     local session <close>, begun = open_session(run, results)
-    note_builds(run, results, session, begun, record)
+    ranks.together(note_builds, run, results, session, begun, record)
     if not train(run, results, session, shown, begun) then return "interrupted" end
     trained = true
     return finish(run, results, session, record, shown) and "done" or "interrupted"

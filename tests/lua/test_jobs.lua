@@ -7,8 +7,15 @@ local lh = require "longhaul"
 local now = 1000
 function core.clock() return now end
 
+local extension = require "longhaul.run.extension"
 local forecast = require "longhaul.run.forecast"
+local identity = require "longhaul.run.identity"
 local jobs = require "longhaul.run.jobs"
+local plan = require "longhaul.run.plan"
+local plugins = require "longhaul.run.plugins"
+local ranks = require "longhaul.run.ranks"
+local store = require "longhaul.run.store"
+local training = require "longhaul.run.training"
 local work = require "longhaul.run.work"
 
 local books = lh.data.text { "generate:books", documents = 3, document_bytes = 1000 }
@@ -138,6 +145,60 @@ end)
 
 t.test("a plan of one run has no line for the whole", function()
   t.equal(forecast.new(1, {}):text(), nil)
+end)
+
+-- ---- ranks ----
+
+-- What a run asks of the other ranks, on each of two, and its error: `hinder(results, run)` makes it fail on rank 0 and
+-- gives what undoes that.
+local function asked_by_ranks(name, hinder)
+  local bench = lh.experiment(name)
+  bench:row(lh.merged(row_of(slide, 1), { "a" }))
+  local settings = { results = os.tmpname(), scale = "smoke", device = "cpu" }
+  os.remove(settings.results)
+  local run, results = plan.of(bench, settings)[1], store.open(settings.results, name)
+  plan.identify(run.shared)
+  run.id = identity.id(run)
+  local undo, answers, asked = hinder(results, run), {}, { {}, {} }
+  local shown = setmetatable({}, { __index = function() return function() end end })
+  local share_text, any_rank = core.share_text, core.any_rank
+  local function play(list)
+    local function answer(kind, own)
+      list[#list + 1] = kind
+      answers[#list] = answers[#list] or { own }
+      return answers[#list][1]
+    end
+    core.share_text = function(text) return answer("text", text) end
+    core.any_rank = function(failed) return answer("any", failed) end
+    pcall(training.run, run, results, core.machine(), shown)
+  end
+  ranks.size = 2
+  play(asked[1])
+  undo()
+  ranks.first = false
+  play(asked[2])
+  ranks.first, ranks.size, core.share_text, core.any_rank = true, 1, share_text, any_rank
+  local said = results:find(run.id).error
+  os.execute("rm -r " .. settings.results)
+  return table.concat(asked[1], " "), table.concat(asked[2], " "), said
+end
+
+t.test("what fails on rank 0 as a run begins is asked for alike on all", function()
+  local first, second, said = asked_by_ranks("built", function(results, run)
+    local text = plugins.text
+    plugins.text = function() return "glru.so 1" end
+    core.make_folder(results:builds(run.id)) -- where a file is to be
+    return function() plugins.text = text end
+  end)
+  t.contains(said, ".builds")
+  t.equal(second, first)
+  first, second, said = asked_by_ranks("extended", function()
+    local of = extension.of
+    extension.of = function() error("runs.csv is damaged", 0) end
+    return function() extension.of = of end
+  end)
+  t.contains(said, "runs.csv is damaged")
+  t.equal(second, first)
 end)
 
 t.finish()
