@@ -50,18 +50,28 @@ end
 
 -- ---- list ----
 
--- Files and bytes at and below a folder; what a broken download left is none yet.
-local function sizes(folder)
-  local files, bytes = 0, 0
+-- Files of a tree, of none where it is not there, in order; folders first seen last. A folder that links lead to again
+-- is visited once.
+local function walk(folder, visit, seen)
+  local identity = core.file_identity(folder)
+  if not identity or seen[identity] then return end
+  seen[identity] = true
   for _, name in ipairs(core.list_folder(folder)) do
     local path = folder .. "/" .. name
     if core.is_folder(path) then
-      local inner_files, inner_bytes = sizes(path)
-      files, bytes = files + inner_files, bytes + inner_bytes
-    elseif not path:match "%.part$" then
-      files, bytes = files + 1, bytes + (core.file_size(path) or 0)
+      walk(path, visit, seen)
+    elseif core.file_size(path) then
+      visit(path)
     end
   end
+end
+
+-- Files and bytes at and below a folder; what a broken download left is none yet.
+local function sizes(folder)
+  local files, bytes = 0, 0
+  walk(folder, function(path)
+    if not path:match "%.part$" then files, bytes = files + 1, bytes + core.file_size(path) end
+  end, {})
   return files, bytes
 end
 
@@ -350,22 +360,6 @@ function data.verify(name, sources)
 end
 
 -- ---- import ----
-
--- Files of a tree in order; folders first seen last. A folder that links lead to again is visited
--- once.
-local function walk(folder, visit, seen)
-  local identity = core.file_identity(folder)
-  if seen[identity] then return end
-  seen[identity] = true
-  for _, name in ipairs(core.list_folder(folder)) do
-    local path = folder .. "/" .. name
-    if core.is_folder(path) then
-      walk(path, visit, seen)
-    elseif core.file_size(path) then
-      visit(path)
-    end
-  end
-end
 
 local function is_lines(path) return path:match("%.jsonl$") or path:match("%.jsonl%.gz$") end
 

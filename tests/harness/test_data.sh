@@ -277,6 +277,10 @@ succeeds "of its own" "7" count names
 cp -r "$scratch/names" "$scratch/moved"
 succeeds "also where the tree lies elsewhere" "7 documents" "$LONGHAUL_BIN" data import "$scratch/moved" --name names --replace
 succeeds "with the same names" "7" count names
+mkdir "$scratch/linked"
+cp -r "$scratch/names" "$scratch/linked"
+listed() { LONGHAUL_DATA=$scratch/linked timeout 60 "$LONGHAUL_BIN" data list | tr -s ' ' | grep '^names'; }
+succeeds "and listed once" "names 7 " listed
 
 # A document is of the split that its folder or its name says, where all say one; else of that of its hash.
 mkdir -p "$scratch/called" "$scratch/folders/train" "$scratch/folders/valid" "$scratch/sources/test" "$scratch/sources/src"
