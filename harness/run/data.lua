@@ -104,11 +104,11 @@ local kept = { "vocabularies", "tokens", "digests", "rates.csv", "rates.try", "m
 
 --- What lies in the data folders: { name =, files =, bytes =, folder = } each.
 function data.here()
-  local seen, list = lists.set(kept), {}
+  local seen, list, cache = lists.set(), {}, core.cache_folder()
   for _, folder in ipairs(core.data_folders()) do
     for _, name in ipairs(core.list_folder(folder)) do
-      local files, bytes = 0, 0
-      if not seen.has[name] then files, bytes = sizes(folder .. "/" .. name) end
+      local files, bytes, is_kept = 0, 0, folder == cache and lists.has(kept, name)
+      if not (is_kept or seen.has[name]) then files, bytes = sizes(folder .. "/" .. name) end
       if files > 0 then
         seen:add(name)
         list[#list + 1] = { name = name, files = files, bytes = bytes, folder = folder }

@@ -279,8 +279,10 @@ succeeds "also where the tree lies elsewhere" "7 documents" "$LONGHAUL_BIN" data
 succeeds "with the same names" "7" count names
 mkdir "$scratch/linked"
 cp -r "$scratch/names" "$scratch/linked"
-listed() { LONGHAUL_DATA=$scratch/linked timeout 60 "$LONGHAUL_BIN" data list | tr -s ' ' | grep '^names'; }
-succeeds "and listed once" "names 7 " listed
+listed() { LONGHAUL_DATA=$scratch/linked timeout 60 "$LONGHAUL_BIN" data list | tr -s ' ' | grep "^$1"; }
+succeeds "and listed once" "names 7 " listed names
+mkdir "$scratch/linked/tokens" && echo text >"$scratch/linked/tokens/a.txt"
+succeeds "data may be called as a folder of the cache is" "$scratch/linked" listed tokens
 
 # A document is of the split that its folder or its name says, where all say one; else of that of its hash.
 mkdir -p "$scratch/called" "$scratch/folders/train" "$scratch/folders/valid" "$scratch/sources/test" "$scratch/sources/src"
