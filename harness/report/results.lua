@@ -116,7 +116,7 @@ local function group_of(runs)
       status = status == "diverged" and "diverged" or "failed"
       made[status] = made[status] + 1
       if status == "diverged" then table.insert(made.diverged_runs, run) end
-      add_reason(made, by_why, seeds[i], run.error ~= "" and run.error or status)
+      add_reason(made, by_why, seeds[i], quote.line(run.error ~= "" and run.error or status))
     end
   end
   return made

@@ -211,7 +211,7 @@ t.test("what diverged or failed is no result: not in a mean, not the best, named
   runs.put(folder, bench, { label = "diverged", bits_per_byte = 0.1, status = "diverged",
     error = "diverged: loss 1e9" })
   runs.put(folder, bench, { label = "failed", bits_per_byte = 0.1, status = "failed",
-    error = "x.lua:3: no" })
+    error = "x.lua:3:\nno" })
   local cells, notes, made = cells_of(bench)
   t.equal(cells["part bits_per_byte"].measured, 5)
   t.equal(cells["part bits_per_byte"].status, "partial")
