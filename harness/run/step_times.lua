@@ -20,8 +20,9 @@ local function index(records)
     record.place = i
     local round, list = made.rounds[record.round] or {}, made.of[record.configuration] or {}
     made.rounds[record.round], made.of[record.configuration] = round, list
-    round[record.configuration] = record
-    list[#list + 1] = record
+    if not round[record.configuration] then -- files that were joined by hand have a round twice
+      round[record.configuration], list[#list + 1] = record, record
+    end
   end
   for _, list in pairs(made.of) do
     table.sort(list, function(a, b)

@@ -18,6 +18,14 @@ local function read_rounds(records)
   return step_times.of { timings = function(_, read) return read(records) end }
 end
 
+t.test("a round that stands twice in a file is one", function()
+  local record = { round = "1", configuration = "a", date = "2026-01-01", step_time_ms = "1", busy = "no" }
+  local made = read_rounds { record, { round = "2", configuration = "a", date = "2026-01-02", busy = "no" },
+    setmetatable({ step_time_ms = "3" }, { __index = record }) }
+  t.equal(#made:idle("a", {}), 2)
+  t.equal(made:beside("a", {})[2].step_time_ms, "1")
+end)
+
 t.test("a row is beside others in a round that has all of them", function()
   local made = read_rounds {
     { round = "1", configuration = "a", date = "2026-01-01" },
