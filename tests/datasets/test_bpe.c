@@ -160,40 +160,35 @@ TEST(training_finds_the_merges_of_the_reference) {
     free(text);
 }
 
-/* A text without a pair that occurs twice has no more tokens than bytes. */
-TEST(training_ends_when_nothing_is_left_to_merge) {
+/* That training on a text, for at most `most` tokens, ends with so many. */
+static void check_trained(const char *text, size_t bytes, int64_t most, int64_t tokens) {
     char folder_name[] = "/tmp/longhaul-bpe-train-XXXXXX", name[PATH];
     lh_bpe_trainer *trainer = NULL;
     lh_tokenizer *ours = NULL;
     REQUIRE(mkdtemp(folder_name) != NULL);
     REQUIRE_OK(lh_bpe_trainer_create(&trainer));
-    CHECK_OK(lh_bpe_trainer_add(trainer, "aaaa bcd", 8));
-    CHECK_OK(lh_bpe_trainer_write(trainer, 5000, folder_name));
+    CHECK_OK(lh_bpe_trainer_add(trainer, text, bytes));
+    CHECK_OK(lh_bpe_trainer_write(trainer, most, folder_name));
     (void)snprintf(name, sizeof name, "bpe:%s", folder_name);
     REQUIRE_OK(lh_tokenizer_open(name, &ours));
-    CHECK_EQ_INT(lh_tokenizer_vocabulary(ours), 257);
+    CHECK_EQ_INT(lh_tokenizer_vocabulary(ours), tokens);
     lh_tokenizer_destroy(ours);
     lh_bpe_trainer_destroy(trainer);
+}
+
+/* A text without a pair that occurs twice has no more tokens than bytes. */
+TEST(training_ends_when_nothing_is_left_to_merge) {
+    check_trained("aaaa bcd", 8, 5000, 257);
 }
 
 /* As a genome is: every pair stands at thousands of its places. */
 TEST(training_on_a_word_of_a_megabyte_takes_no_time) {
     enum { LENGTH = 1 << 20 };
-    char folder_name[] = "/tmp/longhaul-bpe-train-XXXXXX", name[PATH];
-    lh_bpe_trainer *trainer = NULL;
-    lh_tokenizer *ours = NULL;
     char *text = malloc(LENGTH);
-    REQUIRE(text != NULL && mkdtemp(folder_name) != NULL);
+    REQUIRE(text != NULL);
     for (int i = 0; i < LENGTH; ++i)
         text[i] = "ACGT"[test_integer(4)];
-    REQUIRE_OK(lh_bpe_trainer_create(&trainer));
-    CHECK_OK(lh_bpe_trainer_add(trainer, text, LENGTH));
-    CHECK_OK(lh_bpe_trainer_write(trainer, 262, folder_name));
-    (void)snprintf(name, sizeof name, "bpe:%s", folder_name);
-    REQUIRE_OK(lh_tokenizer_open(name, &ours));
-    CHECK_EQ_INT(lh_tokenizer_vocabulary(ours), 262);
-    lh_tokenizer_destroy(ours);
-    lh_bpe_trainer_destroy(trainer);
+    check_trained(text, LENGTH, 262, 262);
     free(text);
 }
 
