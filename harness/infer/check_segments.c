@@ -88,11 +88,10 @@ lh_status lh_check_segments(lh_check_bench *bench, lh_finding *out) {
         if (shorter > 0) lengths[count++] = shorter;
     }
     if (count == 0) {
-        lh_find(
-            out, "segments", LH_CHECK_LEFT_OUT, "%s",
-            !lh_model_splits(bench->model)
-                ? "not declared, or not with these options"
-                : "no other length is taken that is whole windows, or an adapter stands between");
+        lh_find(out, "segments", LH_CHECK_LEFT_OUT, "%s",
+                !lh_model_splits(bench->model)
+                    ? "not declared, or not with these options"
+                    : "no other length of whole windows is taken, or an adapter stands between");
         return LH_OK;
     }
     LH_TRY(compare_all(bench, lengths, count, &found));
